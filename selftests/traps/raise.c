@@ -27,8 +27,8 @@
 #endif
 #define FLAG_TF		0x100
 
-const char *volatile raise_resume;
-volatile int raise_steps;
+const char *raise_resume;
+int raise_steps;
 
 static struct report *report;
 

@@ -45,9 +45,9 @@ int child_go(struct child *child);
 void child_end(struct child *child);
 
 /* Where the signal handler resumes, 0: where the signal was raised. */
-extern const char *volatile raise_resume;
+extern const char *raise_resume;
 /* How many single steps until the signal handler ends them. */
-extern volatile int raise_steps;
+extern int raise_steps;
 
 /* raise.S */
 void raise_de(void);

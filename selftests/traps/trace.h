@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#ifndef ARRAY_SIZE
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-#endif
+#include "kselftest.h"
 
 /* Written to trace_marker around what the child does. */
 #define TRACE_BEGIN	"traps_test begins"
@@ -47,8 +45,9 @@ bool trace_kprobe_exists(void);
 
 int trace_get(struct trace *trace);
 bool trace_balanced(const struct trace *trace);
+__printf(3, 4)
 int trace_count(const struct trace *trace, const char *event,
-		const char *pattern, ...) __attribute__((format(printf, 3, 4)));
+		const char *pattern, ...);
 const struct trace_record *trace_find(const struct trace *trace,
 				      const char *event);
 void trace_print(const struct trace *trace, int max);

@@ -11,22 +11,17 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "memory.h"
 #include "raise.h"
 #include "trace.h"
-
-#define PAGE		4096L
 
 static bool is_on(const char *file)
 {
@@ -67,7 +62,7 @@ static void start(struct __test_metadata *_metadata, struct child *child,
 	ASSERT_EQ(0, trace_prepare(child->pid, child->cpu));
 }
 
-static void enable(struct __test_metadata *_metadata, const char *event)
+static void turn_on(struct __test_metadata *_metadata, const char *event)
 {
 	char file[64];
 
@@ -88,83 +83,6 @@ static void finish(struct __test_metadata *_metadata, struct child *child,
 	ASSERT_EQ(0, trace_get(trace));
 }
 
-/* --- Two pages or more, none of them huge, in the state that a fault needs */
-
-static char *map_anonymous(int pages)
-{
-	char *map = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (map == MAP_FAILED)
-		return NULL;
-	madvise(map, pages * PAGE, MADV_NOHUGEPAGE);
-	return map;
-}
-
-static char *map_untouched(void)
-{
-	return map_anonymous(2);
-}
-
-static char *map_absent(void)
-{
-	char *map = map_anonymous(2);
-
-	return map && !munmap(map, 2 * PAGE) ? map : NULL;
-}
-
-/* Filled with RET instructions. */
-static char *map_filled(void)
-{
-	char *map = map_anonymous(2);
-
-	return map ? memset(map, 0xc3, 2 * PAGE) : NULL;
-}
-
-static char *map_read_only(void)
-{
-	char *map = map_filled();
-
-	return map && !mprotect(map, 2 * PAGE, PROT_READ) ? map : NULL;
-}
-
-static char *map_zero_page(void)
-{
-	char *map = map_anonymous(2);
-
-	if (map) {
-		raise_read(map);
-		raise_read(map + PAGE);
-	}
-	return map;
-}
-
-static char *map_beyond_eof(void)
-{
-	FILE *file = tmpfile();
-	char *map = MAP_FAILED;
-
-	if (file) {
-		map = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
-		fclose(file);
-	}
-	return map == MAP_FAILED ? NULL : map;
-}
-
-/* The kernel writes one byte to the address. */
-static void read_pipe(void *address)
-{
-	int fds[2];
-
-	errno = 0;
-	if (pipe(fds))
-		return;
-	if (write(fds[1], "", 1) == 1 && read(fds[0], address, 1) == 1)
-		errno = 0;
-	close(fds[0]);
-	close(fds[1]);
-}
-
 /* --- Tests of what userspace reads about the events */
 
 FIXTURE(format) {
@@ -177,8 +95,11 @@ FIXTURE_VARIANT(format) {
 	const char *fields[8];
 };
 
-#define LONG_FIELD(name) \
-	(sizeof(long) == 8 ? "unsigned long " name " 8 0" : "unsigned long " name " 4 0")
+#ifdef __x86_64__
+#define LONG_FIELD(name)	"unsigned long " name " 8 0"
+#else
+#define LONG_FIELD(name)	"unsigned long " name " 4 0"
+#endif
 
 FIXTURE_VARIANT_ADD(format, trap_entry) {
 	.event	= "trap_entry",
@@ -347,13 +268,12 @@ FIXTURE_TEARDOWN_PARENT(trap)
 	tear_down(_metadata);
 }
 
-static const FIXTURE_VARIANT(trap) *trap;
+static void (*trap_raise)(void);
 
 static void raise_trap(struct report *report, bool traced)
 {
-	raise_resume = trap->resume;
-	raise_steps = ARRAY_SIZE(trap->ip);
-	trap->raise();
+	raise_steps = 3;
+	trap_raise();
 }
 
 /* One entry and one exit each time, which say what the signal says. */
@@ -365,9 +285,10 @@ TEST_F(trap, recorded)
 	char text[128];
 	int times = 0;
 
-	trap = variant;
+	trap_raise = variant->raise;
+	raise_resume = variant->resume;
 	start(_metadata, &self->child, raise_trap);
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 	report = self->child.report;
 
@@ -518,22 +439,22 @@ FIXTURE_TEARDOWN_PARENT(fault)
 	tear_down(_metadata);
 }
 
-static const FIXTURE_VARIANT(fault) *fault;
+static char *(*fault_map)(void);
+static void (*fault_raise)(void *address);
 
 static void raise_fault(struct report *report, bool traced)
 {
 	static char *map;
 
 	if (!traced)
-		map = fault->map();
+		map = fault_map();
 	if (!map) {
 		report->failed = true;
 		return;
 	}
 	report->address = (unsigned long)map + (traced ? PAGE : 0);
-	raise_resume = fault->resume;
 	errno = 0;
-	fault->raise((void *)report->address);
+	fault_raise((void *)report->address);
 	report->error = errno;
 }
 
@@ -545,9 +466,11 @@ TEST_F(fault, recorded)
 	struct trace trace;
 	char text[160], ip[64];
 
-	fault = variant;
+	fault_map = variant->map;
+	fault_raise = variant->raise;
+	raise_resume = variant->resume;
 	start(_metadata, &self->child, raise_fault);
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 	report = self->child.report;
 
@@ -640,7 +563,7 @@ TEST_F(events, all)
 {
 	struct trace trace;
 
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_LE(MINOR_FAULTS, self->child.report->minflt);
@@ -658,7 +581,7 @@ TEST_F(events, none)
 {
 	struct trace trace;
 
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	ASSERT_TRUE(is_on("events/traps/enable"));
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	ASSERT_FALSE(is_on("events/traps/enable"));
@@ -671,7 +594,7 @@ TEST_F(events, exit_alone)
 {
 	struct trace trace;
 
-	enable(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/page_fault_exit");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(self->child.report->minflt,
@@ -688,7 +611,7 @@ TEST_F(events, entry_alone)
 {
 	struct trace trace;
 
-	enable(_metadata, "traps/trap_entry");
+	turn_on(_metadata, "traps/trap_entry");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_entry", "#BP *"));
@@ -703,7 +626,7 @@ TEST_F(events, filter_no_duration)
 
 	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter",
 				 "duration > 1000000000000000000"));
-	enable(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/page_fault_exit");
 	finish(_metadata, &self->child, &trace);
 	EXPECT_EQ(0, trace.count);
 }
@@ -714,7 +637,7 @@ TEST_F(events, filter_any_duration)
 	struct trace trace;
 
 	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", "duration > 0"));
-	enable(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/page_fault_exit");
 	finish(_metadata, &self->child, &trace);
 	EXPECT_EQ(self->child.report->minflt + SEGV_FAULTS, trace.count);
 }
@@ -725,7 +648,7 @@ TEST_F(events, filter_result)
 	struct trace trace;
 
 	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", "result == 6"));
-	enable(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/page_fault_exit");
 	finish(_metadata, &self->child, &trace);
 	EXPECT_EQ(SEGV_FAULTS,
 		  trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
@@ -738,7 +661,7 @@ TEST_F(events, filter_vector)
 	struct trace trace;
 
 	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", "vector == 3"));
-	enable(_metadata, "traps/trap_entry");
+	turn_on(_metadata, "traps/trap_entry");
 	finish(_metadata, &self->child, &trace);
 	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_entry", "#BP *"));
 	EXPECT_EQ(BREAKPOINTS, trace.count);
@@ -770,7 +693,7 @@ TEST_F(events, histogram)
 	snprintf(trigger, sizeof(trigger),
 		 "hist:keys=result,duration.log2 if common_pid == %d",
 		 self->child.pid);
-	enable(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/page_fault_exit");
 	if (trace_write(file, trigger))
 		SKIP(return, "no hist triggers");
 	finish(_metadata, &self->child, &trace);
@@ -792,7 +715,13 @@ TEST_F(events, histogram)
 	EXPECT_EQ(self->child.report->minflt, minor);
 	EXPECT_EQ(SEGV_FAULTS, segv);
 	EXPECT_EQ(0, others);
+
+	snprintf(trigger, sizeof(trigger),
+		 "!hist:keys=result,duration.log2 if common_pid == %d",
+		 self->child.pid);
+	EXPECT_EQ(0, trace_write(file, trigger));
 }
+
 /* --- Tests of counting */
 
 #define TOUCHED_PAGES	200
@@ -827,34 +756,6 @@ static void raise_counted(struct report *report, bool traced)
 		raise_read(pages + i * PAGE);
 }
 
-/*
- * A file on a file system with a block device, without a page of it cached.
- * In a mount namespace of our own, so that nothing has to be removed.
- */
-static int make_counted_file(void)
-{
-	static const char image[] =
-		"exec >/dev/null 2>&1; cd /tmp && truncate -s 16M image && "
-		"mkfs.ext4 -q -F image && mkdir mnt && mount -o loop image mnt";
-	char page[PAGE];
-	int fd;
-
-	if (unshare(CLONE_NEWNS) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) || system(image))
-		return -1;
-	fd = open("/tmp/mnt/file", O_RDWR | O_CREAT, 0600);
-	if (fd < 0)
-		return -1;
-	memset(page, 1, sizeof(page));
-	for (int i = 0; i < 2 * FILE_PAGES; i++)
-		if (write(fd, page, sizeof(page)) != sizeof(page))
-			return -1;
-	if (fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
-		return -1;
-	return fd;
-}
-
 FIXTURE(counts) {
 	struct child child;
 };
@@ -864,7 +765,7 @@ FIXTURE_SETUP(counts)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	counted_file = make_counted_file();
+	counted_file = open_uncached(2 * FILE_PAGES);
 	if (counted_file < 0) {
 		trace_remove();
 		SKIP(return, "no ext4 file system on a loop device can be made");
@@ -883,7 +784,7 @@ TEST_F(counts, getrusage)
 	const struct report *report;
 	struct trace trace;
 
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 	report = self->child.report;
 
@@ -948,8 +849,8 @@ TEST_F(recursion, stack_traces)
 	if (trace_write("options/userstacktrace", "1"))
 		SKIP(return, "no user stack traces");
 	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
-	enable(_metadata, "traps");
-	enable(_metadata, "exceptions/page_fault_kernel");
+	turn_on(_metadata, "traps");
+	turn_on(_metadata, "exceptions/page_fault_kernel");
 	finish(_metadata, &self->child, &trace);
 	snprintf(frame, sizeof(frame), "address=0x%lx *", self->child.report->address);
 
@@ -1019,7 +920,7 @@ TEST_F(kprobe, recording)
 
 	ASSERT_EQ(0, trace_enable_kprobe());
 	trace_write("options/userstacktrace", "1");
-	enable(_metadata, "traps");
+	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_LT(0, trace_kprobe_hits());
