@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A child process that raises exceptions when it is told to, on one CPU, and
+ * reports the signals that it got. trace_marker tells where the work begins
+ * and ends.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/ucontext.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "raise.h"
+#include "trace.h"
+
+#ifdef __x86_64__
+#define REG_IP		REG_RIP
+#else
+#define REG_IP		REG_EIP
+#endif
+#define FLAG_TF		0x100
+
+const char *raise_resume;
+int raise_steps;
+
+static struct report *report;
+
+/* Notes what was raised, and lets the program go on. */
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (report->raised_count < (int)ARRAY_SIZE(report->raised))
+		report->raised[report->raised_count] = (struct raised) {
+			.signal		= signal,
+			.vector		= regs[REG_TRAPNO],
+			.error_code	= regs[REG_ERR],
+			.ip		= regs[REG_IP],
+		};
+	report->raised_count++;
+
+	if (raise_resume)
+		regs[REG_IP] = (unsigned long)raise_resume;
+	if (raise_steps && !--raise_steps)
+		regs[REG_EFL] &= ~FLAG_TF;
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
+	struct sigaction action = {
+		.sa_sigaction	= on_signal,
+		.sa_flags	= SA_SIGINFO,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static unsigned long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+/* Does the work between its marks. */
+static void do_work(work_t work, int marker, bool traced)
+{
+	struct rusage before, after;
+	unsigned long long start;
+
+	memset(report, 0, sizeof(*report));
+	/* Present before anything is counted. */
+	memset(&before, 0, sizeof(before));
+	memset(&after, 0, sizeof(after));
+
+	if (write(marker, TRACE_BEGIN, strlen(TRACE_BEGIN)) < 0)
+		report->failed = true;
+	getrusage(RUSAGE_SELF, &before);
+	start = now();
+	work(report, traced);
+	report->time = now() - start;
+	getrusage(RUSAGE_SELF, &after);
+	if (write(marker, TRACE_END, strlen(TRACE_END)) < 0)
+		report->failed = true;
+
+	report->minflt = after.ru_minflt - before.ru_minflt;
+	report->majflt = after.ru_majflt - before.ru_majflt;
+}
+
+static void child_main(work_t work, int cpu, int marker, int go, int done)
+{
+	cpu_set_t cpus;
+	char byte = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	catch_signals();
+
+	do_work(work, marker, false);
+	if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 1)
+		_exit(1);
+	do_work(work, marker, true);
+	if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 0)
+		_exit(1);
+	_exit(0);
+}
+
+/**
+ * child_start - start a child and let it do the work untraced
+ * @child: filled in for the other functions
+ * @work: the work
+ *
+ * Return: 0 when the child waits for child_go(), else -1.
+ */
+int child_start(struct child *child, work_t work)
+{
+	int go[2], done[2], marker = trace_open_marker(), cpu = sched_getcpu();
+	pid_t pid;
+	char byte;
+
+	child->cpu = cpu;
+	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (marker < 0 || report == MAP_FAILED || pipe(go) || pipe(done))
+		return -1;
+	child->report = report;
+
+	/* *child may be shared with the child. */
+	pid = fork();
+	if (pid < 0)
+		return -1;
+	if (!pid) {
+		close(go[1]);
+		close(done[0]);
+		child_main(work, cpu, marker, go[0], done[1]);
+	}
+
+	child->pid = pid;
+	close(marker);
+	close(go[0]);
+	close(done[1]);
+	child->go = go[1];
+	child->done = done[0];
+	return read(child->done, &byte, 1) == 1 && !report->failed ? 0 : -1;
+}
+
+/* Lets the child do the work a second time, and waits for it. */
+int child_go(struct child *child)
+{
+	char byte = 0;
+
+	if (write(child->go, &byte, 1) != 1 || read(child->done, &byte, 1) != 1)
+		return -1;
+	return report->failed ? -1 : 0;
+}
+
+void child_end(struct child *child)
+{
+	close(child->go);
+	close(child->done);
+	waitpid(child->pid, NULL, 0);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tracefs instance is named after the process that runs all tests, which
+ * removes it at its end if a test that was killed could not.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+#define TRACEFS		"/sys/kernel/tracing"
+#define BUFFER_KB	"16384"
+
+#define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
+
+static char instance[64], kprobe[32];
+static char optimization[8];
+
+static int write_path(const char *path, const char *value)
+{
+	int ret = 0, fd = open(path, O_WRONLY | O_APPEND);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* The file's text, to be freed, or NULL. */
+static char *read_path(const char *path)
+{
+	size_t size = 0, room = 1 << 16;
+	char *text = malloc(room);
+	ssize_t got;
+	int fd;
+
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || !text)
+		return NULL;
+	while ((got = read(fd, text + size, room - size - 1)) > 0) {
+		size += got;
+		if (room - size < 1 << 12) {
+			room *= 2;
+			text = realloc(text, room);
+			if (!text)
+				break;
+		}
+	}
+	close(fd);
+	if (text)
+		text[size] = '\0';
+	return text;
+}
+
+static void __attribute__((constructor)) find_names(void)
+{
+	char *text;
+
+	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
+	snprintf(kprobe, sizeof(kprobe), "traps_test_%d/probe", getpid());
+	text = read_path(OPTIMIZATION);
+	if (text)
+		snprintf(optimization, sizeof(optimization), "%s", text);
+	free(text);
+}
+
+/* Runs at exit() of the harness; its children use _exit(). */
+static void __attribute__((destructor)) remove_left(void)
+{
+	trace_remove();
+	trace_remove_kprobe();
+}
+
+static void restore_optimization(void)
+{
+	if (*optimization)
+		write_path(OPTIMIZATION, optimization);
+}
+
+bool trace_exists(void)
+{
+	return !access(instance, F_OK);
+}
+
+bool trace_available(void)
+{
+	return !access(TRACEFS "/events/traps", F_OK) &&
+	       !access(TRACEFS "/instances", W_OK);
+}
+
+int trace_create(void)
+{
+	return mkdir(instance, 0700) ? -errno : 0;
+}
+
+/* A dying child may hold the instance for another moment. */
+int trace_remove(void)
+{
+	for (int i = 0; i < 100; i++) {
+		if (!rmdir(instance))
+			return 0;
+		if (errno != EBUSY)
+			break;
+		usleep(10000);
+	}
+	return -errno;
+}
+
+int trace_write(const char *file, const char *value)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	return write_path(path, value);
+}
+
+/* The file's text, to be freed, or NULL. */
+char *trace_read(const char *file)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	return read_path(path);
+}
+
+int trace_open_marker(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/trace_marker", instance);
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+/* Only events of one process, which stays on one CPU. */
+int trace_prepare(pid_t pid, int cpu)
+{
+	char text[64];
+	int ret;
+
+	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
+	ret = trace_write(text, BUFFER_KB);
+	if (ret)
+		return ret;
+	snprintf(text, sizeof(text), "%d", pid);
+	return trace_write("set_event_pid", text);
+}
+
+/* Was anything not recorded for lack of room? */
+bool trace_lost(int cpu)
+{
+	char file[64], *text;
+	bool lost;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
+	text = trace_read(file);
+	lost = !text || !strstr(text, "\noverrun: 0\n") ||
+	       !strstr(text, "\ndropped events: 0\n");
+	free(text);
+	return lost;
+}
+
+/*
+ * Probes the function by a breakpoint: behind its first instruction, which may
+ * be a call of ftrace that the kernel would use instead.
+ */
+int trace_add_kprobe(const char *function)
+{
+	char text[128];
+	int ret = -EINVAL;
+
+	/* A breakpoint, not a jump instead of it. */
+	write_path(OPTIMIZATION, "0");
+	for (int offset = 5; offset < 32 && ret; offset++) {
+		snprintf(text, sizeof(text), "p:%s %s+%d", kprobe, function, offset);
+		ret = write_path(TRACEFS "/kprobe_events", text);
+	}
+	if (ret)
+		restore_optimization();
+	return ret;
+}
+
+int trace_enable_kprobe(void)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s/enable", kprobe);
+	return trace_write(file, "1");
+}
+
+bool trace_kprobe_exists(void)
+{
+	char *text = read_path(TRACEFS "/kprobe_events");
+	bool exists = text && strstr(text, kprobe);
+
+	free(text);
+	return exists;
+}
+
+/* How often was it hit, also while another one was handled? */
+long trace_kprobe_hits(void)
+{
+	char *text = read_path(TRACEFS "/kprobe_profile");
+	unsigned long hits = 0, misses = 0;
+
+	if (text)
+		sscanf(text, " probe %lu %lu", &hits, &misses);
+	free(text);
+	return hits + misses;
+}
+
+int trace_remove_kprobe(void)
+{
+	char text[64];
+
+	if (!trace_kprobe_exists())
+		return 0;
+	restore_optimization();
+	snprintf(text, sizeof(text), "-:%s", kprobe);
+	return write_path(TRACEFS "/kprobe_events", text);
+}
+
+/*
+ * Splits "comm-pid [cpu] flags time: event: text", and takes the duration off
+ * the end of the text.
+ */
+static bool parse_line(char *line, struct trace_record *record)
+{
+	static const char * const events[] = {
+		"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
+		"page_fault_user", "page_fault_kernel", "tracing_mark_write",
+	};
+	char mark[32], *text, *duration;
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(mark, sizeof(mark), ": %s: ", events[i]);
+		text = strstr(line, mark);
+		if (!text)
+			continue;
+		record->event = events[i];
+		record->text = text + strlen(mark);
+		record->duration = 0;
+		duration = strstr(record->text, " duration=");
+		if (duration) {
+			if (sscanf(duration, " duration=%llu", &record->duration) != 1)
+				return false;
+			*duration = '\0';
+		}
+		return true;
+	}
+	return false;
+}
+
+/**
+ * trace_get - get what was recorded between the marks, the last ones if several
+ * @trace: filled in; it is kept until the process exits
+ *
+ * Return: 0, or -1 if the trace cannot be read or has no marks.
+ */
+int trace_get(struct trace *trace)
+{
+	char *text = trace_read("trace"), *line;
+	struct trace_record record;
+	bool begun = false, ended = false;
+	int room = 0;
+
+	trace->records = NULL;
+	trace->count = 0;
+	if (!text)
+		return -1;
+	while ((line = strsep(&text, "\n"))) {
+		if (!parse_line(line, &record))
+			continue;
+		if (!strcmp(record.event, "tracing_mark_write")) {
+			begun = !strcmp(record.text, TRACE_BEGIN);
+			ended = !begun;
+			if (begun)
+				trace->count = 0;
+			continue;
+		}
+		if (!begun)
+			continue;
+		if (trace->count == room) {
+			room = room ? 2 * room : 256;
+			trace->records = reallocarray(trace->records, room,
+						      sizeof(record));
+			if (!trace->records)
+				return -1;
+		}
+		trace->records[trace->count++] = record;
+	}
+	return ended ? 0 : -1;
+}
+
+static bool is_event(const struct trace_record *record, const char *event)
+{
+	return !fnmatch(event, record->event, 0);
+}
+
+/*
+ * Does each exit belong to the last entry that has no exit yet? The text of an
+ * exit begins with that of its entry.
+ */
+bool trace_balanced(const struct trace *trace)
+{
+	const char *open[16];
+	int depth = 0;
+
+	for (int i = 0; i < trace->count; i++) {
+		const struct trace_record *record = &trace->records[i];
+
+		if (is_event(record, "*_entry")) {
+			if (depth == (int)ARRAY_SIZE(open))
+				return false;
+			open[depth++] = record->text;
+		} else if (is_event(record, "*_exit")) {
+			if (!depth)
+				return false;
+			depth--;
+			if (strncmp(open[depth], record->text, strlen(open[depth])))
+				return false;
+		}
+	}
+	return !depth;
+}
+
+/* How many records of the event have that text? Both are shell patterns. */
+int trace_count(const struct trace *trace, const char *event,
+		const char *pattern, ...)
+{
+	char text[256];
+	va_list args;
+	int count = 0;
+
+	va_start(args, pattern);
+	vsnprintf(text, sizeof(text), pattern, args);
+	va_end(args);
+	for (int i = 0; i < trace->count; i++)
+		if (is_event(&trace->records[i], event) &&
+		    !fnmatch(text, trace->records[i].text, 0))
+			count++;
+	return count;
+}
+
+/* The first record of the event, or NULL. */
+const struct trace_record *trace_find(const struct trace *trace,
+				      const char *event)
+{
+	for (int i = 0; i < trace->count; i++)
+		if (is_event(&trace->records[i], event))
+			return &trace->records[i];
+	return NULL;
+}
+
+/* For the log of a test that failed. */
+void trace_print(const struct trace *trace, int max)
+{
+	for (int i = 0; i < trace->count && i < max; i++)
+		fprintf(stderr, "#   %s: %s\n", trace->records[i].event,
+			trace->records[i].text);
+}

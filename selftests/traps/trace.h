@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A tracefs instance of this program's own, and what was recorded in it.
+ */
+#ifndef _TRAPS_TRACE_H
+#define _TRAPS_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "kselftest.h"
+
+/* Written to trace_marker around what the child does. */
+#define TRACE_BEGIN	"traps_test begins"
+#define TRACE_END	"traps_test ends"
+
+/* An event; its text without the duration. */
+struct trace_record {
+	const char *event;
+	const char *text;
+	unsigned long long duration;
+};
+
+struct trace {
+	struct trace_record *records;
+	int count;
+};
+
+bool trace_available(void);
+int trace_create(void);
+int trace_remove(void);
+int trace_write(const char *file, const char *value);
+bool trace_exists(void);
+char *trace_read(const char *file);
+int trace_open_marker(void);
+int trace_prepare(pid_t pid, int cpu);
+bool trace_lost(int cpu);
+
+int trace_add_kprobe(const char *function);
+int trace_enable_kprobe(void);
+long trace_kprobe_hits(void);
+int trace_remove_kprobe(void);
+bool trace_kprobe_exists(void);
+
+int trace_get(struct trace *trace);
+bool trace_balanced(const struct trace *trace);
+__printf(3, 4)
+int trace_count(const struct trace *trace, const char *event,
+		const char *pattern, ...);
+const struct trace_record *trace_find(const struct trace *trace,
+				      const char *event);
+void trace_print(const struct trace *trace, int max);
+
+#endif

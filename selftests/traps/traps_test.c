@@ -1,0 +1,959 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The traps events, see Documentation/trace/events-traps.rst: their format and
+ * text, that each exception is recorded once, as the process sees it, how page
+ * faults end, that they are counted as getrusage() counts them, filters and
+ * histograms, and that tracing survives the exceptions that it raises itself.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; for
+ * major faults also mkfs.ext4 and a loop device. Works in a tracefs instance of
+ * its own and traces only its own children.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "memory.h"
+#include "raise.h"
+#include "trace.h"
+
+static bool is_on(const char *file)
+{
+	char *text = trace_read(file);
+	bool on = text && text[0] != '0';
+
+	free(text);
+	return on;
+}
+
+/* What FIXTURE_SETUP() of all fixtures has in common. */
+static void set_up(struct __test_metadata *_metadata)
+{
+	if (geteuid())
+		SKIP(return, "needs root");
+	if (!trace_available())
+		SKIP(return, "no events/traps or no instances in tracefs");
+	ASSERT_EQ(0, trace_create());
+}
+
+/* Nothing may be left behind. */
+static void tear_down(struct __test_metadata *_metadata)
+{
+	struct trace trace;
+
+	if (!__test_passed(_metadata) && !trace_get(&trace))
+		trace_print(&trace, 40);
+	EXPECT_EQ(0, trace_write("events/enable", "0"));
+	EXPECT_FALSE(is_on("events/traps/enable"));
+	EXPECT_EQ(0, trace_remove());
+}
+
+/* Starts a child and sets tracing up for it; no event is on yet. */
+static void start(struct __test_metadata *_metadata, struct child *child,
+		  work_t work)
+{
+	ASSERT_EQ(0, child_start(child, work));
+	ASSERT_EQ(0, trace_prepare(child->pid, child->cpu));
+}
+
+static void turn_on(struct __test_metadata *_metadata, const char *event)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	ASSERT_EQ(0, trace_write(file, "1")) {
+		TH_LOG("%s", event);
+	}
+}
+
+/* Lets the child work, and gets what was recorded of it. */
+static void finish(struct __test_metadata *_metadata, struct child *child,
+		   struct trace *trace)
+{
+	ASSERT_EQ(0, child_go(child));
+	ASSERT_EQ(0, trace_write("tracing_on", "0"));
+	child_end(child);
+	ASSERT_FALSE(trace_lost(child->cpu));
+	ASSERT_EQ(0, trace_get(trace));
+}
+
+/* --- Tests of what userspace reads about the events */
+
+FIXTURE(format) {
+	int unused;
+};
+
+FIXTURE_VARIANT(format) {
+	const char *event;
+	/* "type name size signed" */
+	const char *fields[8];
+};
+
+#ifdef __x86_64__
+#define LONG_FIELD(name)	"unsigned long " name " 8 0"
+#else
+#define LONG_FIELD(name)	"unsigned long " name " 4 0"
+#endif
+
+FIXTURE_VARIANT_ADD(format, trap_entry) {
+	.event	= "trap_entry",
+	.fields	= {
+		"unsigned int vector 4 0",
+		LONG_FIELD("error_code"),
+		LONG_FIELD("ip"),
+		"bool user_mode 1 0",
+	},
+};
+
+FIXTURE_VARIANT_ADD(format, trap_exit) {
+	.event	= "trap_exit",
+	.fields	= {
+		"unsigned int vector 4 0",
+		LONG_FIELD("error_code"),
+		LONG_FIELD("ip"),
+		"bool user_mode 1 0",
+		"u64 duration 8 0",
+	},
+};
+
+FIXTURE_VARIANT_ADD(format, page_fault_entry) {
+	.event	= "page_fault_entry",
+	.fields	= {
+		LONG_FIELD("address"),
+		LONG_FIELD("error_code"),
+		LONG_FIELD("ip"),
+		"bool user_mode 1 0",
+	},
+};
+
+FIXTURE_VARIANT_ADD(format, page_fault_exit) {
+	.event	= "page_fault_exit",
+	.fields	= {
+		LONG_FIELD("address"),
+		LONG_FIELD("error_code"),
+		LONG_FIELD("ip"),
+		"bool user_mode 1 0",
+		"unsigned int result 4 0",
+		"u64 duration 8 0",
+	},
+};
+
+FIXTURE_SETUP(format)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(format)
+{
+	tear_down(_metadata);
+}
+
+/* Exactly these fields, in this order, with these types. */
+TEST_F(format, fields)
+{
+	char file[64], *text, *line, type[64], seen[128];
+	unsigned int offset, size, end = 0;
+	int is_signed, count = 0;
+
+	snprintf(file, sizeof(file), "events/traps/%s/format", variant->event);
+	text = trace_read(file);
+	ASSERT_NE(NULL, text);
+
+	while ((line = strsep(&text, "\n"))) {
+		if (sscanf(line, " field:%63[^;]; offset:%u; size:%u; signed:%d;",
+			   type, &offset, &size, &is_signed) != 4)
+			continue;
+		EXPECT_LE(end, offset);
+		end = offset + size;
+		if (strstr(type, " common_"))
+			continue;
+		snprintf(seen, sizeof(seen), "%s %u %d", type, size, is_signed);
+		ASSERT_NE(NULL, variant->fields[count]);
+		EXPECT_STREQ(variant->fields[count], seen);
+		count++;
+	}
+	EXPECT_EQ(NULL, variant->fields[count]);
+}
+
+/* --- Tests of exceptions other than page faults */
+
+FIXTURE(trap) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(trap) {
+	void (*raise)(void);
+	int signal;
+	const char *name;
+	unsigned int vector;
+	unsigned long error_code;
+	const char *ip[3];		/* one for each time it is raised */
+	const char *resume;
+};
+
+FIXTURE_VARIANT_ADD(trap, de) {
+	.raise	= raise_de,
+	.signal	= SIGFPE,
+	.name	= "#DE",
+	.vector	= 0,
+	.ip	= { raise_de_ip },
+	.resume	= raise_de_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, db) {
+	.raise	= raise_db,
+	.signal	= SIGTRAP,
+	.name	= "#DB",
+	.vector	= 1,
+	.ip	= { raise_db_ip1, raise_db_ip2, raise_db_ip3 },
+};
+
+FIXTURE_VARIANT_ADD(trap, bp) {
+	.raise	= raise_bp,
+	.signal	= SIGTRAP,
+	.name	= "#BP",
+	.vector	= 3,
+	.ip	= { raise_bp_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, of) {
+	.raise	= raise_of,
+	.signal	= SIGSEGV,
+	.name	= "#OF",
+	.vector	= 4,
+	.ip	= { raise_of_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, ud) {
+	.raise	= raise_ud,
+	.signal	= SIGILL,
+	.name	= "#UD",
+	.vector	= 6,
+	.ip	= { raise_ud_ip },
+	.resume	= raise_ud_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, gp) {
+	.raise	= raise_gp,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.ip	= { raise_gp_ip },
+	.resume	= raise_gp_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, gp_selector) {
+	.raise	= raise_gp_selector,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.error_code = 0xfff8,
+	.ip	= { raise_gp_selector_ip },
+	.resume	= raise_gp_selector_resume,
+};
+
+FIXTURE_SETUP(trap)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(trap)
+{
+	tear_down(_metadata);
+}
+
+static void (*trap_raise)(void);
+
+static void raise_trap(struct report *report, bool traced)
+{
+	raise_steps = 3;
+	trap_raise();
+}
+
+/* One entry and one exit each time, which say what the signal says. */
+TEST_F(trap, recorded)
+{
+	const struct report *report;
+	unsigned long long sum = 0;
+	struct trace trace;
+	char text[128];
+	int times = 0;
+
+	trap_raise = variant->raise;
+	raise_resume = variant->resume;
+	start(_metadata, &self->child, raise_trap);
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
+
+	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
+		const struct raised *raised = &report->raised[i];
+
+		EXPECT_EQ(variant->signal, raised->signal);
+		EXPECT_EQ(variant->vector, raised->vector);
+		EXPECT_EQ(variant->error_code, raised->error_code);
+		EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
+
+		snprintf(text, sizeof(text), "%s vector=%u error_code=0x%lx ip=0x%lx user",
+			 variant->name, variant->vector, variant->error_code,
+			 (unsigned long)variant->ip[i]);
+		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
+		EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
+		/* The access is not taken for a page fault. */
+		EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=0x%lx *",
+					 (unsigned long)variant->ip[i]));
+		times++;
+	}
+	EXPECT_EQ(times, report->raised_count);
+	EXPECT_EQ(2 * times, trace_count(&trace, "trap_*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+
+	for (int i = 0; i < trace.count; i++)
+		if (!strcmp(trace.records[i].event, "trap_exit")) {
+			EXPECT_LT(0, trace.records[i].duration);
+			sum += trace.records[i].duration;
+		}
+	EXPECT_LT(sum, report->time);
+}
+
+/* --- Tests of how page faults end */
+
+FIXTURE(fault) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(fault) {
+	char *(*map)(void);		/* two pages */
+	void (*raise)(void *address);
+	const char *error_code;
+	const char *ip;			/* NULL: not in this program */
+	bool fetch;			/* ip is the address */
+	const char *resume;
+	const char *result;
+	int signal;			/* or 0 */
+	int error;			/* of the system call, or 0 */
+};
+
+static void read_byte(void *address)
+{
+	raise_read(address);
+}
+
+static void fetch_byte(void *address)
+{
+	raise_fetch(address);
+}
+
+FIXTURE_VARIANT_ADD(fault, read_absent) {
+	.map		= map_absent,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.resume		= raise_read_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, read_untouched) {
+	.map		= map_untouched,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_untouched) {
+	.map		= map_untouched,
+	.raise		= raise_write,
+	.error_code	= "WRITE|USER",
+	.ip		= raise_write_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_zero_page) {
+	.map		= map_zero_page,
+	.raise		= raise_write,
+	.error_code	= "PROT|WRITE|USER",
+	.ip		= raise_write_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_read_only) {
+	.map		= map_read_only,
+	.raise		= raise_write,
+	.error_code	= "PROT|WRITE|USER",
+	.ip		= raise_write_ip,
+	.resume		= raise_write_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, fetch_no_exec) {
+	.map		= map_filled,
+	.raise		= fetch_byte,
+	.error_code	= "PROT|USER|INSTR",
+	.fetch		= true,
+	.resume		= raise_fetch_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, read_beyond_eof) {
+	.map		= map_beyond_eof,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.resume		= raise_read_resume,
+	.result		= "SIGBUS",
+	.signal		= SIGBUS,
+};
+
+FIXTURE_VARIANT_ADD(fault, kernel_untouched) {
+	.map		= map_untouched,
+	.raise		= read_pipe,
+	.error_code	= "WRITE",
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, kernel_absent) {
+	.map		= map_absent,
+	.raise		= read_pipe,
+	.error_code	= "WRITE",
+	.result		= "FIXUP",
+	.error		= EFAULT,
+};
+
+FIXTURE_SETUP(fault)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(fault)
+{
+	tear_down(_metadata);
+}
+
+static char *(*fault_map)(void);
+static void (*fault_raise)(void *address);
+
+static void raise_fault(struct report *report, bool traced)
+{
+	static char *map;
+
+	if (!traced)
+		map = fault_map();
+	if (!map) {
+		report->failed = true;
+		return;
+	}
+	report->address = (unsigned long)map + (traced ? PAGE : 0);
+	errno = 0;
+	fault_raise((void *)report->address);
+	report->error = errno;
+}
+
+/* One entry and one exit, the right result, and no trap event. */
+TEST_F(fault, recorded)
+{
+	const struct trace_record *exit;
+	const struct report *report;
+	struct trace trace;
+	char text[160], ip[64];
+
+	fault_map = variant->map;
+	fault_raise = variant->raise;
+	raise_resume = variant->resume;
+	start(_metadata, &self->child, raise_fault);
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
+
+	if (variant->fetch && !report->raised_count)
+		SKIP(return, "the CPU or the kernel has no NX");
+
+	EXPECT_EQ(variant->error, report->error);
+	EXPECT_EQ(!!variant->signal, report->raised_count);
+	if (variant->signal) {
+		EXPECT_EQ(variant->signal, report->raised[0].signal);
+		EXPECT_EQ(14, report->raised[0].vector);
+	}
+
+	if (variant->fetch)
+		snprintf(ip, sizeof(ip), "0x%lx user", report->address);
+	else if (variant->ip)
+		snprintf(ip, sizeof(ip), "0x%lx user", (unsigned long)variant->ip);
+	else
+		snprintf(ip, sizeof(ip), "[a-z_]* kernel");
+	snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s",
+		 report->address, variant->error_code, ip);
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_entry", "%s", text));
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_exit", "%s result=%s", text,
+				 variant->result));
+	EXPECT_EQ(2, trace_count(&trace, "page_fault_*", "address=0x%lx *",
+				 report->address));
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+
+	exit = trace_find(&trace, "page_fault_exit");
+	ASSERT_NE(NULL, exit);
+	EXPECT_LT(0, exit->duration);
+	EXPECT_LT(exit->duration, report->time);
+}
+
+/* --- Tests with many events of several kinds */
+
+#define MINOR_FAULTS	8
+#define SEGV_FAULTS	3
+#define BREAKPOINTS	2
+#define INVALID_OPCODES	1
+
+static void raise_many(struct report *report, bool traced)
+{
+	static char *untouched, *absent;
+	char *page;
+
+	if (!traced) {
+		untouched = map_anonymous(2 * MINOR_FAULTS);
+		absent = map_absent();
+	}
+	if (!untouched || !absent) {
+		report->failed = true;
+		return;
+	}
+
+	page = untouched + (traced ? MINOR_FAULTS * PAGE : 0);
+	for (int i = 0; i < MINOR_FAULTS; i++)
+		raise_write(page + i * PAGE);
+	raise_resume = raise_read_resume;
+	for (int i = 0; i < SEGV_FAULTS; i++)
+		raise_read(absent);
+	raise_resume = NULL;
+	for (int i = 0; i < BREAKPOINTS; i++)
+		raise_bp();
+	raise_resume = raise_ud_resume;
+	for (int i = 0; i < INVALID_OPCODES; i++)
+		raise_ud();
+}
+
+FIXTURE(events) {
+	struct child child;
+};
+
+FIXTURE_SETUP(events)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	start(_metadata, &self->child, raise_many);
+}
+
+FIXTURE_TEARDOWN_PARENT(events)
+{
+	tear_down(_metadata);
+}
+
+/* All events on: everything is recorded, in pairs. */
+TEST_F(events, all)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_LE(MINOR_FAULTS, self->child.report->minflt);
+	EXPECT_EQ(self->child.report->minflt,
+		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
+	EXPECT_EQ(SEGV_FAULTS,
+		  trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "#BP *"));
+	EXPECT_EQ(INVALID_OPCODES, trace_count(&trace, "trap_exit", "#UD *"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/* All events off: nothing is recorded. */
+TEST_F(events, none)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	ASSERT_TRUE(is_on("events/traps/enable"));
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	ASSERT_FALSE(is_on("events/traps/enable"));
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace.count);
+}
+
+/* An exit event does not need its entry event. */
+TEST_F(events, exit_alone)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps/page_fault_exit");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_EQ(self->child.report->minflt,
+		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
+	EXPECT_EQ(SEGV_FAULTS,
+		  trace_count(&trace, "page_fault_exit",
+			      "address=0x* error_code=USER ip=0x%lx user result=SIGSEGV",
+			      (unsigned long)raise_read_ip));
+	EXPECT_EQ(trace.count, trace_count(&trace, "page_fault_exit", "*"));
+}
+
+/* An entry event does not need its exit event. */
+TEST_F(events, entry_alone)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps/trap_entry");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_entry", "#BP *"));
+	EXPECT_EQ(INVALID_OPCODES, trace_count(&trace, "trap_entry", "#UD *"));
+	EXPECT_EQ(BREAKPOINTS + INVALID_OPCODES, trace.count);
+}
+
+/* A duration that none has. */
+TEST_F(events, filter_no_duration)
+{
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter",
+				 "duration > 1000000000000000000"));
+	turn_on(_metadata, "traps/page_fault_exit");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace.count);
+}
+
+/* A duration that all have. */
+TEST_F(events, filter_any_duration)
+{
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", "duration > 0"));
+	turn_on(_metadata, "traps/page_fault_exit");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(self->child.report->minflt + SEGV_FAULTS, trace.count);
+}
+
+/* A result, by its number. */
+TEST_F(events, filter_result)
+{
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", "result == 6"));
+	turn_on(_metadata, "traps/page_fault_exit");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(SEGV_FAULTS,
+		  trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
+	EXPECT_EQ(SEGV_FAULTS, trace.count);
+}
+
+/* A vector. */
+TEST_F(events, filter_vector)
+{
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", "vector == 3"));
+	turn_on(_metadata, "traps/trap_entry");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_entry", "#BP *"));
+	EXPECT_EQ(BREAKPOINTS, trace.count);
+}
+
+/* A field that is not there is refused, with the reason. */
+TEST_F(events, filter_bad_field)
+{
+	char *text;
+
+	EXPECT_EQ(-EINVAL, trace_write("events/traps/page_fault_exit/filter",
+				       "vector == 14"));
+	text = trace_read("events/traps/page_fault_exit/filter");
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "parse_error: Field not found")) {
+		TH_LOG("%s", text);
+	}
+}
+
+/* A histogram by result and duration counts each fault. */
+TEST_F(events, histogram)
+{
+	static const char file[] = "events/traps/page_fault_exit/trigger";
+	unsigned long minor = 0, segv = 0, others = 0, hits;
+	char trigger[128], *text, *line;
+	struct trace trace;
+	int result;
+
+	snprintf(trigger, sizeof(trigger),
+		 "hist:keys=result,duration.log2 if common_pid == %d",
+		 self->child.pid);
+	turn_on(_metadata, "traps/page_fault_exit");
+	if (trace_write(file, trigger))
+		SKIP(return, "no hist triggers");
+	finish(_metadata, &self->child, &trace);
+
+	text = trace_read("events/traps/page_fault_exit/hist");
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "Dropped: 0"));
+	while ((line = strsep(&text, "\n"))) {
+		if (sscanf(line, "{ result: %d, duration: ~ 2^%*d } hitcount: %lu",
+			   &result, &hits) != 2)
+			continue;
+		if (result == 0)
+			minor += hits;
+		else if (result == 6)
+			segv += hits;
+		else
+			others += hits;
+	}
+	EXPECT_EQ(self->child.report->minflt, minor);
+	EXPECT_EQ(SEGV_FAULTS, segv);
+	EXPECT_EQ(0, others);
+
+	snprintf(trigger, sizeof(trigger),
+		 "!hist:keys=result,duration.log2 if common_pid == %d",
+		 self->child.pid);
+	EXPECT_EQ(0, trace_write(file, trigger));
+}
+
+/* --- Tests of counting */
+
+#define TOUCHED_PAGES	200
+#define FILE_PAGES	16
+
+static int counted_file = -1;
+
+/* Touches pages of memory in both modes, and of a file that is not cached. */
+static void raise_counted(struct report *report, bool traced)
+{
+	static char *memory, *file;
+	char *pages;
+
+	if (!traced) {
+		memory = map_anonymous(2 * TOUCHED_PAGES);
+		file = mmap(NULL, 2 * FILE_PAGES * PAGE, PROT_READ, MAP_SHARED,
+			    counted_file, 0);
+		if (!memory || file == MAP_FAILED) {
+			report->failed = true;
+			return;
+		}
+		madvise(file, 2 * FILE_PAGES * PAGE, MADV_RANDOM);
+	}
+
+	pages = memory + (traced ? TOUCHED_PAGES * PAGE : 0);
+	for (int i = 0; i < TOUCHED_PAGES - 1; i++)
+		raise_write(pages + i * PAGE);
+	read_pipe(pages + (TOUCHED_PAGES - 1) * PAGE);
+
+	pages = file + (traced ? FILE_PAGES * PAGE : 0);
+	for (int i = 0; i < FILE_PAGES; i++)
+		raise_read(pages + i * PAGE);
+}
+
+FIXTURE(counts) {
+	struct child child;
+};
+
+FIXTURE_SETUP(counts)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	counted_file = open_uncached(2 * FILE_PAGES);
+	if (counted_file < 0) {
+		trace_remove();
+		SKIP(return, "no ext4 file system on a loop device can be made");
+	}
+	start(_metadata, &self->child, raise_counted);
+}
+
+FIXTURE_TEARDOWN_PARENT(counts)
+{
+	tear_down(_metadata);
+}
+
+/* As many minor and major faults as getrusage() counts. */
+TEST_F(counts, getrusage)
+{
+	const struct report *report;
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
+
+	EXPECT_LE(TOUCHED_PAGES, report->minflt);
+	EXPECT_LE(FILE_PAGES, report->majflt);
+	EXPECT_EQ(report->minflt,
+		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
+	EXPECT_EQ(report->majflt,
+		  trace_count(&trace, "page_fault_exit", "* result=MAJOR"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/* --- Tests of exceptions that tracing raises itself */
+
+#define FRAMED_FAULTS	1000
+
+static void raise_framed(struct report *report, bool traced)
+{
+	static char *pages, *frame;
+	char *page;
+
+	if (!traced) {
+		pages = map_anonymous(2 * FRAMED_FAULTS);
+		frame = map_untouched();
+	}
+	if (!pages || !frame) {
+		report->failed = true;
+		return;
+	}
+	report->address = (unsigned long)frame;
+	page = pages + (traced ? FRAMED_FAULTS * PAGE : 0);
+	for (int i = 0; i < FRAMED_FAULTS; i++)
+		raise_read_framed(page + i * PAGE, frame);
+}
+
+FIXTURE(recursion) {
+	struct child child;
+};
+
+FIXTURE_SETUP(recursion)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	start(_metadata, &self->child, raise_framed);
+}
+
+FIXTURE_TEARDOWN_PARENT(recursion)
+{
+	tear_down(_metadata);
+}
+
+/*
+ * Walking the user's stack for entry and exit of a page fault raises a page
+ * fault each. The old event shows that, but they are not recorded.
+ */
+TEST_F(recursion, stack_traces)
+{
+	struct trace trace;
+	char frame[64];
+
+	if (trace_write("options/userstacktrace", "1"))
+		SKIP(return, "no user stack traces");
+	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
+	turn_on(_metadata, "traps");
+	turn_on(_metadata, "exceptions/page_fault_kernel");
+	finish(_metadata, &self->child, &trace);
+	snprintf(frame, sizeof(frame), "address=0x%lx *", self->child.report->address);
+
+	EXPECT_EQ(2 * FRAMED_FAULTS,
+		  trace_count(&trace, "page_fault_kernel", "%s", frame));
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_e*", "%s", frame));
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_e*", "* kernel*"));
+	EXPECT_EQ(self->child.report->minflt,
+		  trace_count(&trace, "page_fault_entry", "* user"));
+	EXPECT_EQ(self->child.report->minflt,
+		  trace_count(&trace, "page_fault_exit", "* user result=MINOR"));
+	EXPECT_LE(FRAMED_FAULTS, self->child.report->minflt);
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+FIXTURE(kprobe) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(kprobe) {
+	const char *function;
+};
+
+FIXTURE_VARIANT_ADD(kprobe, event_reserve) {
+	.function	= "trace_event_buffer_reserve",
+};
+
+FIXTURE_VARIANT_ADD(kprobe, event_commit) {
+	.function	= "trace_event_buffer_commit",
+};
+
+FIXTURE_VARIANT_ADD(kprobe, ring_buffer_reserve) {
+	.function	= "ring_buffer_lock_reserve",
+};
+
+/* Not in kernel/trace/: can be probed without KPROBE_EVENTS_ON_NOTRACE. */
+FIXTURE_VARIANT_ADD(kprobe, user_stack) {
+	.function	= "stack_trace_save_user",
+};
+
+FIXTURE_SETUP(kprobe)
+{
+	int error;
+
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	error = trace_add_kprobe(variant->function);
+	if (error) {
+		trace_remove();
+		SKIP(return, "no kprobe on %s: %s", variant->function,
+		     error == -EINVAL ? "is KPROBE_EVENTS_ON_NOTRACE on?" : strerror(-error));
+	}
+	start(_metadata, &self->child, raise_many);
+}
+
+FIXTURE_TEARDOWN_PARENT(kprobe)
+{
+	tear_down(_metadata);
+	EXPECT_EQ(0, trace_remove_kprobe());
+}
+
+/* A breakpoint on the recording path: all is recorded, and we survive. */
+TEST_F(kprobe, recording)
+{
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_enable_kprobe());
+	trace_write("options/userstacktrace", "1");
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_LT(0, trace_kprobe_hits());
+	EXPECT_EQ(self->child.report->minflt,
+		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
+	EXPECT_EQ(SEGV_FAULTS,
+		  trace_count(&trace, "page_fault_exit", "* user result=SIGSEGV"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "#BP * user"));
+	EXPECT_EQ(INVALID_OPCODES, trace_count(&trace, "trap_exit", "#UD * user"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/* --- Last: is anything left of all that? */
+
+FIXTURE(end) {
+	int unused;
+};
+
+FIXTURE_SETUP(end)
+{
+	if (geteuid())
+		SKIP(return, "needs root");
+}
+
+FIXTURE_TEARDOWN(end)
+{
+}
+
+/* No instance and no kprobe. */
+TEST_F(end, nothing_left)
+{
+	EXPECT_FALSE(trace_exists());
+	EXPECT_FALSE(trace_kprobe_exists());
+}
+
+TEST_HARNESS_MAIN
