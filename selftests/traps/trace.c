@@ -23,6 +23,7 @@
 
 static char instance[64], kprobe[32];
 static char optimization[8];
+static pid_t traced_pid;	/* 0: any */
 
 static int write_path(const char *path, const char *value)
 {
@@ -98,8 +99,10 @@ bool trace_available(void)
 	       !access(TRACEFS "/instances", W_OK);
 }
 
+/* A test before may have been killed. */
 int trace_create(void)
 {
+	remove_left();
 	return mkdir(instance, 0700) ? -errno : 0;
 }
 
@@ -141,18 +144,25 @@ int trace_open_marker(void)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Only events of one process, which stays on one CPU. */
+/*
+ * Looks at one process only, which stays on one CPU. Not by set_event_pid: that
+ * patches the scheduler, and QEMU (TCG) with several CPUs does not always
+ * survive the breakpoints which that takes.
+ */
 int trace_prepare(pid_t pid, int cpu)
 {
-	char text[64];
+	char text[128];
 	int ret;
 
-	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
-	ret = trace_write(text, BUFFER_KB);
+	snprintf(text, sizeof(text), "%x", 1U << cpu % 32);
+	for (int word = 0; word < cpu / 32 && strlen(text) < 100; word++)
+		strcat(text, ",00000000");
+	ret = trace_write("tracing_cpumask", text);
 	if (ret)
 		return ret;
-	snprintf(text, sizeof(text), "%d", pid);
-	return trace_write("set_event_pid", text);
+	traced_pid = pid;
+	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
+	return trace_write(text, BUFFER_KB);
 }
 
 /* Was anything not recorded for lack of room? */
@@ -230,8 +240,8 @@ int trace_remove_kprobe(void)
 }
 
 /*
- * Splits "comm-pid [cpu] flags time: event: text", and takes the duration off
- * the end of the text.
+ * Splits "comm-pid [cpu] flags time: event: text", where comm has 16 columns,
+ * and takes the duration off the end of the text.
  */
 static bool parse_line(char *line, struct trace_record *record)
 {
@@ -241,6 +251,8 @@ static bool parse_line(char *line, struct trace_record *record)
 	};
 	char mark[32], *text, *duration;
 
+	if (strlen(line) < 17 || (traced_pid && atoi(line + 17) != traced_pid))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		snprintf(mark, sizeof(mark), ": %s: ", events[i]);
 		text = strstr(line, mark);
@@ -282,7 +294,7 @@ int trace_get(struct trace *trace)
 			continue;
 		if (!strcmp(record.event, "tracing_mark_write")) {
 			begun = !strcmp(record.text, TRACE_BEGIN);
-			ended = !begun;
+			ended = !strcmp(record.text, TRACE_END);
 			if (begun)
 				trace->count = 0;
 			continue;

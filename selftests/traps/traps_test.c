@@ -322,6 +322,61 @@ TEST_F(trap, recorded)
 	EXPECT_LT(sum, report->time);
 }
 
+static void raise_kernel_bp(struct report *report, bool traced)
+{
+	static char *map;
+
+	if (!traced)
+		map = map_filled();
+	if (!map)
+		report->failed = true;
+	else
+		read_pipe(map);
+}
+
+FIXTURE(kernel_bp) {
+	struct child child;
+};
+
+FIXTURE_SETUP(kernel_bp)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	if (trace_add_kprobe("create_pipe_files")) {
+		trace_remove();
+		SKIP(return, "no kprobe on create_pipe_files");
+	}
+	start(_metadata, &self->child, raise_kernel_bp);
+}
+
+FIXTURE_TEARDOWN_PARENT(kernel_bp)
+{
+	tear_down(_metadata);
+	EXPECT_EQ(0, trace_remove_kprobe());
+}
+
+/*
+ * A breakpoint in the kernel. There may be a second one, behind a copy of the
+ * probed instruction.
+ */
+TEST_F(kernel_bp, recorded)
+{
+	static const char text[] = "#BP vector=3 error_code=0x0 ip=create_pipe_files kernel";
+	struct trace trace;
+
+	ASSERT_EQ(0, trace_enable_kprobe());
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_EQ(1, trace_kprobe_hits());
+	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
+	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "* user"));
+	EXPECT_GE(2, trace_count(&trace, "trap_entry", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
 /* --- Tests of how page faults end */
 
 FIXTURE(fault) {
@@ -681,28 +736,41 @@ TEST_F(events, filter_bad_field)
 	}
 }
 
-/* A histogram by result and duration counts each fault. */
+static int count_text(const char *text, const char *part)
+{
+	int count = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		count++;
+	}
+	return count;
+}
+
+/* A histogram by result and duration counts each fault that is recorded. */
 TEST_F(events, histogram)
 {
 	static const char file[] = "events/traps/page_fault_exit/trigger";
-	unsigned long minor = 0, segv = 0, others = 0, hits;
-	char trigger[128], *text, *line;
-	struct trace trace;
-	int result;
+	int minor = 0, segv = 0, others = 0, result, hits;
+	char trigger[128], pid[32], *text, *line, *recorded;
 
+	snprintf(pid, sizeof(pid), "common_pid == %d", self->child.pid);
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", pid));
 	snprintf(trigger, sizeof(trigger),
-		 "hist:keys=result,duration.log2 if common_pid == %d",
-		 self->child.pid);
+		 "!hist:keys=result,duration.log2 if %s", pid);
 	turn_on(_metadata, "traps/page_fault_exit");
-	if (trace_write(file, trigger))
+	if (trace_write(file, trigger + 1))
 		SKIP(return, "no hist triggers");
-	finish(_metadata, &self->child, &trace);
+	/* A histogram is filled also while tracing_on is 0: until the end. */
+	ASSERT_EQ(0, child_go(&self->child));
+	child_end(&self->child);
+	ASSERT_FALSE(trace_lost(self->child.cpu));
 
 	text = trace_read("events/traps/page_fault_exit/hist");
 	ASSERT_NE(NULL, text);
 	EXPECT_NE(NULL, strstr(text, "Dropped: 0"));
 	while ((line = strsep(&text, "\n"))) {
-		if (sscanf(line, "{ result: %d, duration: ~ 2^%*d } hitcount: %lu",
+		if (sscanf(line, "{ result: %d, duration: ~ 2^%*d } hitcount: %d",
 			   &result, &hits) != 2)
 			continue;
 		if (result == 0)
@@ -712,13 +780,14 @@ TEST_F(events, histogram)
 		else
 			others += hits;
 	}
-	EXPECT_EQ(self->child.report->minflt, minor);
-	EXPECT_EQ(SEGV_FAULTS, segv);
-	EXPECT_EQ(0, others);
 
-	snprintf(trigger, sizeof(trigger),
-		 "!hist:keys=result,duration.log2 if common_pid == %d",
-		 self->child.pid);
+	/* The whole trace, also what is not between the marks. */
+	recorded = trace_read("trace");
+	ASSERT_NE(NULL, recorded);
+	EXPECT_LE(MINOR_FAULTS, minor);
+	EXPECT_EQ(count_text(recorded, " result=MINOR "), minor);
+	EXPECT_EQ(SEGV_FAULTS, segv);
+	EXPECT_EQ(count_text(recorded, " result=") - minor - segv, others);
 	EXPECT_EQ(0, trace_write(file, trigger));
 }
 
