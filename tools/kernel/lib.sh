@@ -25,9 +25,13 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Make the temporary directory $work.
+# Make the temporary directory $work, and remove those of scripts that were killed.
 temp() {
-	work=$(mktemp -d "$build/${0##*/}.XXXXXX") || die "cannot write to $build"
+	for old in "$build"/tmp/*.*; do
+		kill -0 "${old##*.}" 2>/dev/null || rm -rf "$old"
+	done
+	work=$build/tmp/${0##*/}.$$
+	mkdir -p "$work" || die "cannot write to $build"
 }
 
 # The patches of VERSION in order, as file names.
@@ -50,7 +54,8 @@ elapsed() {
 
 # The line of a log that says best what went wrong.
 reason() {
-	grep -m 1 -iE 'no space left|(^|[^-])\berror:|^E: |^Err:' "$1" || tail -n 1 "$1"
+	[ "$(df --output=avail "$1" | tail -n 1)" -gt 100 ] || { echo 'no space left on the device' && return; }
+	grep -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
 }
 
 # The time and the last line of LOG, once a second, on the terminal.
