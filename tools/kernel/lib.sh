@@ -1,23 +1,50 @@
-# Sourced by the scripts in tools/kernel and ci (sh). They set $root.
+# Sourced by the scripts in tools/ and ci/ (sh). They set $root.
 # shellcheck shell=sh
 
 build=$root/build
-mkdir -p "$build/log"
+work='' undo='' ticker=''
 
 die() {
 	echo "${0##*/}: $*" >&2
 	exit 1
 }
 
-# Patches of VERSION in order, as file names.
+mkdir -p "$build/log" 2>/dev/null && [ -w "$build/log" ] || die "cannot write to $build"
+
+# However a script ends: stop the clock, call what it named in $undo, and remove
+# its temporary directory.
+finish() {
+	status=$?
+	trap '' INT TERM HUP
+	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || :
+	[ -z "$undo" ] || "$undo" || :
+	[ -z "$work" ] || rm -rf "$work"
+	exit $status
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# Make the temporary directory $work, and remove those of scripts that were killed.
+temp() {
+	for old in "$build"/tmp/*.*; do
+		kill -0 "${old##*.}" 2>/dev/null || rm -rf "$old"
+	done
+	work=$build/tmp/${0##*/}.$$
+	mkdir -p "$work" || die "cannot write to $build"
+}
+
+# The patches of VERSION in order, as file names.
 series() {
+	[ -f "$root/patches/$1/series" ] || die "there is no queue for $1 in patches/"
 	sed 's/[[:space:]]*#.*//; /^$/d' "$root/patches/$1/series" |
 		sed "s,^,$root/patches/$1/,"
 }
 
 # The files that PATCHES touch.
 touched() {
-	cat -- "$@" | sed -n 's,^--- a/,,p; s,^+++ b/,,p' | cut -f1 | sort -u
+	cat /dev/null "$@" | sed -n '/^--- /{ N; s,^--- a/\([^\n\t]*\).*\n+++ .*,\1,p; s,^--- /dev/null.*\n+++ b/\([^\t]*\).*,\1,p; }' |
+		sort -u
 }
 
 elapsed() {
@@ -25,27 +52,45 @@ elapsed() {
 	echo "$(((now - $1) / 60))m$(((now - $1) % 60))s"
 }
 
-# step NAME LOG CMD...: run CMD with its output in LOG. On a terminal the time
-# is shown while it runs. Fails with the place of the log.
+# The line of a log that says best what went wrong.
+reason() {
+	[ "$(df --output=avail "$1" | tail -n 1)" -gt 100 ] || { echo 'no space left on the device' && return; }
+	grep -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
+}
+
+# The time and the last line of LOG, once a second, on the terminal.
+clock() {
+	while sleep 1 && kill -0 $$; do
+		printf '\r\033[K  %-40.40s %7s  %.26s\r' "$1" "$(elapsed "$2")" "$(tail -n 1 "$3" | tr -d '\r')"
+	done 2>/dev/null
+}
+
+# step NAME LOG CMD...: run CMD with its output in LOG and say how long it took.
+# CMD is in the foreground, where an interrupt reaches it.
 step() {
 	name=$1 log=$2
 	shift 2
 	begin=$(date +%s)
-	"$@" </dev/null >"$log" 2>&1 &
-	pid=$!
-	trap 'kill $pid 2>/dev/null; wait $pid; exit 130' INT TERM
+	: >"$log" || die "cannot write $log"
 	if [ -t 1 ]; then
-		while kill -0 $pid 2>/dev/null; do
-			printf '\r  %-44s %7s ' "$name" "$(elapsed "$begin")"
-			sleep 1
-		done
-		printf '\r'
+		clock "$name" "$begin" "$log" &
+		ticker=$!
 	fi
-	status=0
-	wait $pid || status=$?
-	trap - INT TERM
-	printf '  %-44s %7s\n' "$name" "$(elapsed "$begin")"
-	[ $status -eq 0 ] || die "$name failed, see ${log#"$PWD"/}"
+	set +e
+	(
+		set -e
+		"$@"
+	) </dev/null >"$log" 2>&1
+	status=$?
+	set -e
+	if [ -n "$ticker" ]; then
+		kill "$ticker" 2>/dev/null || :
+		wait "$ticker" 2>/dev/null || :
+		ticker=''
+		printf '\r\033[K'
+	fi
+	[ $status -eq 0 ] || die "$name failed: $(reason "$log") (${log#"$root"/})"
+	printf '  %-40s %7s\n' "$name" "$(elapsed "$begin")"
 }
 
 # One at a time below build/. A script that another one calls has the lock.
