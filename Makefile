@@ -7,8 +7,8 @@ export KERNEL
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
-# In the order of what a failure tells.
-CHECKS := shell headers apply checkpatch drift bisect kselftest demo
+# The quick ones first.
+CHECKS := shell headers apply checkpatch drift kselftest demo bisect
 
 .PHONY: help
 help:
@@ -45,7 +45,7 @@ vm: kernel
 	@tools/vm/run -i
 
 .PHONY: check $(CHECKS:%=check-%)
-check: source
+check: kernel
 	@ci/run $(CHECKS)
 check-kselftest check-demo: kernel
 $(CHECKS:%=check-%): source
