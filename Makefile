@@ -61,6 +61,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/demo build/vm build/log build/selftests build/$(KERNEL)/x86_64-*
+	rm -rf build/tmp build/ci-* build/demo build/vm build/log build/*/x86_64-* build/*/kselftest
 distclean:
 	rm -rf build
