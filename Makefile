@@ -39,8 +39,9 @@ kernel: source
 	@tools/kernel/build $(KERNEL) x86_64-guest
 
 .PHONY: demo vm
+demo: export CMD := $(CMD)
 demo: kernel
-	@tools/demo/run $(CMD)
+	@if [ -n "$$CMD" ]; then tools/demo/run sh -c "$$CMD"; else tools/demo/run; fi
 vm: kernel
 	@tools/vm/run -i
 
