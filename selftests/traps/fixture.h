@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the test programs' fixtures have in common: each test has a tracefs
+ * instance, a child that raises exceptions, and nothing is left behind.
+ */
+#ifndef _TRAPS_FIXTURE_H
+#define _TRAPS_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "raise.h"
+#include "trace.h"
+
+static inline bool is_on(const char *file)
+{
+	char *text = trace_read(file);
+	bool on = text && text[0] != '0';
+
+	free(text);
+	return on;
+}
+
+/* What FIXTURE_SETUP() of all fixtures has in common. */
+static inline void set_up(struct __test_metadata *_metadata)
+{
+	if (geteuid())
+		SKIP(return, "needs root");
+	if (!trace_available())
+		SKIP(return, "no events/traps or no instances in tracefs");
+	ASSERT_EQ(0, trace_create());
+}
+
+/* Nothing may be left behind. */
+static inline void tear_down(struct __test_metadata *_metadata)
+{
+	struct trace trace;
+
+	if (!__test_passed(_metadata) && !trace_get(&trace))
+		trace_print(&trace, 40);
+	EXPECT_EQ(0, trace_write("events/enable", "0"));
+	EXPECT_FALSE(is_on("events/traps/enable"));
+	EXPECT_EQ(0, trace_remove());
+}
+
+/* Starts a child and sets tracing up for it; no event is on yet. */
+static inline void start(struct __test_metadata *_metadata, struct child *child,
+			 work_t work)
+{
+	ASSERT_EQ(0, child_start(child, work));
+	ASSERT_EQ(0, trace_prepare(child->pid, child->cpu));
+}
+
+static inline void turn_on(struct __test_metadata *_metadata, const char *event)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	ASSERT_EQ(0, trace_write(file, "1")) {
+		TH_LOG("%s", event);
+	}
+}
+
+/* Lets the child work, and gets what was recorded of it. */
+static inline void finish(struct __test_metadata *_metadata, struct child *child,
+			  struct trace *trace)
+{
+	ASSERT_EQ(0, child_go(child));
+	ASSERT_EQ(0, trace_write("tracing_on", "0"));
+	child_end(child);
+	ASSERT_FALSE(trace_lost(child->cpu));
+	ASSERT_EQ(0, trace_get(trace));
+}
+
+#endif

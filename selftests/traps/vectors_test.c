@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each exception that user mode can raise is recorded once, as the process
+ * sees it.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "memory.h"
+
+/* --- Tests of exceptions other than page faults */
+
+FIXTURE(trap) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(trap) {
+	void (*raise)(void);
+	int signal;
+	const char *name;
+	unsigned int vector;
+	unsigned long error_code;
+	const char *ip[3];		/* one for each time it is raised */
+	const char *resume;
+};
+
+FIXTURE_VARIANT_ADD(trap, de) {
+	.raise	= raise_de,
+	.signal	= SIGFPE,
+	.name	= "#DE",
+	.vector	= 0,
+	.ip	= { raise_de_ip },
+	.resume	= raise_de_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, db) {
+	.raise	= raise_db,
+	.signal	= SIGTRAP,
+	.name	= "#DB",
+	.vector	= 1,
+	.ip	= { raise_db_ip1, raise_db_ip2, raise_db_ip3 },
+};
+
+FIXTURE_VARIANT_ADD(trap, bp) {
+	.raise	= raise_bp,
+	.signal	= SIGTRAP,
+	.name	= "#BP",
+	.vector	= 3,
+	.ip	= { raise_bp_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, of) {
+	.raise	= raise_of,
+	.signal	= SIGSEGV,
+	.name	= "#OF",
+	.vector	= 4,
+	.ip	= { raise_of_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, ud) {
+	.raise	= raise_ud,
+	.signal	= SIGILL,
+	.name	= "#UD",
+	.vector	= 6,
+	.ip	= { raise_ud_ip },
+	.resume	= raise_ud_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, gp) {
+	.raise	= raise_gp,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.ip	= { raise_gp_ip },
+	.resume	= raise_gp_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, gp_selector) {
+	.raise	= raise_gp_selector,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.error_code = 0xfff8,
+	.ip	= { raise_gp_selector_ip },
+	.resume	= raise_gp_selector_resume,
+};
+
+FIXTURE_SETUP(trap)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(trap)
+{
+	tear_down(_metadata);
+}
+
+static void (*trap_raise)(void);
+
+static void raise_trap(struct report *report, bool traced)
+{
+	raise_steps = 3;
+	trap_raise();
+}
+
+/* One entry and one exit each time, which say what the signal says. */
+TEST_F(trap, recorded)
+{
+	const struct report *report;
+	unsigned long long sum = 0;
+	struct trace trace;
+	char text[128];
+	int times = 0;
+
+	trap_raise = variant->raise;
+	raise_resume = variant->resume;
+	start(_metadata, &self->child, raise_trap);
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
+
+	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
+		const struct raised *raised = &report->raised[i];
+
+		EXPECT_EQ(variant->signal, raised->signal);
+		EXPECT_EQ(variant->vector, raised->vector);
+		EXPECT_EQ(variant->error_code, raised->error_code);
+		EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
+
+		snprintf(text, sizeof(text), "%s vector=%u error_code=0x%lx ip=0x%lx user",
+			 variant->name, variant->vector, variant->error_code,
+			 (unsigned long)variant->ip[i]);
+		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
+		EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
+		/* The access is not taken for a page fault. */
+		EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=0x%lx *",
+					 (unsigned long)variant->ip[i]));
+		times++;
+	}
+	EXPECT_EQ(times, report->raised_count);
+	EXPECT_EQ(2 * times, trace_count(&trace, "trap_*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+
+	for (int i = 0; i < trace.count; i++)
+		if (!strcmp(trace.records[i].event, "trap_exit")) {
+			EXPECT_LT(0, trace.records[i].duration);
+			sum += trace.records[i].duration;
+		}
+	EXPECT_LT(sum, report->time);
+}
+/* --- Tests of how page faults end */
+
+FIXTURE(fault) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(fault) {
+	char *(*map)(void);		/* two pages */
+	void (*raise)(void *address);
+	const char *error_code;
+	const char *ip;			/* NULL: not in this program */
+	bool fetch;			/* ip is the address */
+	const char *resume;
+	const char *result;
+	int signal;			/* or 0 */
+	int error;			/* of the system call, or 0 */
+};
+
+static void read_byte(void *address)
+{
+	raise_read(address);
+}
+
+static void fetch_byte(void *address)
+{
+	raise_fetch(address);
+}
+
+FIXTURE_VARIANT_ADD(fault, read_absent) {
+	.map		= map_absent,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.resume		= raise_read_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, read_untouched) {
+	.map		= map_untouched,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_untouched) {
+	.map		= map_untouched,
+	.raise		= raise_write,
+	.error_code	= "WRITE|USER",
+	.ip		= raise_write_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_zero_page) {
+	.map		= map_zero_page,
+	.raise		= raise_write,
+	.error_code	= "PROT|WRITE|USER",
+	.ip		= raise_write_ip,
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, write_read_only) {
+	.map		= map_read_only,
+	.raise		= raise_write,
+	.error_code	= "PROT|WRITE|USER",
+	.ip		= raise_write_ip,
+	.resume		= raise_write_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, fetch_no_exec) {
+	.map		= map_filled,
+	.raise		= fetch_byte,
+	.error_code	= "PROT|USER|INSTR",
+	.fetch		= true,
+	.resume		= raise_fetch_resume,
+	.result		= "SIGSEGV",
+	.signal		= SIGSEGV,
+};
+
+FIXTURE_VARIANT_ADD(fault, read_beyond_eof) {
+	.map		= map_beyond_eof,
+	.raise		= read_byte,
+	.error_code	= "USER",
+	.ip		= raise_read_ip,
+	.resume		= raise_read_resume,
+	.result		= "SIGBUS",
+	.signal		= SIGBUS,
+};
+
+FIXTURE_VARIANT_ADD(fault, kernel_untouched) {
+	.map		= map_untouched,
+	.raise		= read_pipe,
+	.error_code	= "WRITE",
+	.result		= "MINOR",
+};
+
+FIXTURE_VARIANT_ADD(fault, kernel_absent) {
+	.map		= map_absent,
+	.raise		= read_pipe,
+	.error_code	= "WRITE",
+	.result		= "FIXUP",
+	.error		= EFAULT,
+};
+
+FIXTURE_SETUP(fault)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(fault)
+{
+	tear_down(_metadata);
+}
+
+static char *(*fault_map)(void);
+static void (*fault_raise)(void *address);
+
+static void raise_fault(struct report *report, bool traced)
+{
+	static char *map;
+
+	if (!traced)
+		map = fault_map();
+	if (!map) {
+		report->failed = true;
+		return;
+	}
+	report->address = (unsigned long)map + (traced ? PAGE : 0);
+	errno = 0;
+	fault_raise((void *)report->address);
+	report->error = errno;
+}
+
+/* One entry and one exit, the right result, and no trap event. */
+TEST_F(fault, recorded)
+{
+	const struct trace_record *exit;
+	const struct report *report;
+	struct trace trace;
+	char text[160], ip[64];
+
+	fault_map = variant->map;
+	fault_raise = variant->raise;
+	raise_resume = variant->resume;
+	start(_metadata, &self->child, raise_fault);
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
+
+	if (variant->fetch && !report->raised_count)
+		SKIP(return, "the CPU or the kernel has no NX");
+
+	EXPECT_EQ(variant->error, report->error);
+	EXPECT_EQ(!!variant->signal, report->raised_count);
+	if (variant->signal) {
+		EXPECT_EQ(variant->signal, report->raised[0].signal);
+		EXPECT_EQ(14, report->raised[0].vector);
+	}
+
+	if (variant->fetch)
+		snprintf(ip, sizeof(ip), "0x%lx user", report->address);
+	else if (variant->ip)
+		snprintf(ip, sizeof(ip), "0x%lx user", (unsigned long)variant->ip);
+	else
+		snprintf(ip, sizeof(ip), "[a-z_]* kernel");
+	snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s",
+		 report->address, variant->error_code, ip);
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_entry", "%s", text));
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_exit", "%s result=%s", text,
+				 variant->result));
+	EXPECT_EQ(2, trace_count(&trace, "page_fault_*", "address=0x%lx *",
+				 report->address));
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+
+	exit = trace_find(&trace, "page_fault_exit");
+	ASSERT_NE(NULL, exit);
+	EXPECT_LT(0, exit->duration);
+	EXPECT_LT(exit->duration, report->time);
+}
+
+TEST_HARNESS_MAIN
