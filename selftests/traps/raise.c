@@ -16,26 +16,41 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include "raise.h"
 #include "trace.h"
 
 #ifdef __x86_64__
 #define REG_IP		REG_RIP
+#define REG_SEGMENT	REG_CSGSFS
 #else
 #define REG_IP		REG_EIP
+#define REG_SEGMENT	REG_CS
 #endif
 #define FLAG_TF		0x100
+#define FLAG_AC		0x40000
 
 const char *raise_resume;
 int raise_steps;
+unsigned short raise_cs;
 
 static struct report *report;
+
+static void set_cs(greg_t *regs, unsigned short cs)
+{
+	regs[REG_SEGMENT] = (regs[REG_SEGMENT] & ~0xffffL) | cs;
+}
 
 /* Notes what was raised, and lets the program go on. */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	static unsigned short good_cs;
+
+	/* What is misaligned in this function is not meant. */
+	__writeeflags(__readeflags() & ~FLAG_AC);
+
 
 	if (report->raised_count < (int)ARRAY_SIZE(report->raised))
 		report->raised[report->raised_count] = (struct raised) {
@@ -46,6 +61,13 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 		};
 	report->raised_count++;
 
+	if (raise_cs && !good_cs) {
+		good_cs = regs[REG_SEGMENT];
+		set_cs(regs, raise_cs);
+	} else if (good_cs) {
+		set_cs(regs, good_cs);
+		good_cs = 0;
+	}
 	if (raise_resume)
 		regs[REG_IP] = (unsigned long)raise_resume;
 	if (raise_steps && !--raise_steps)

@@ -46,6 +46,8 @@ void child_end(struct child *child);
 
 /* Where the signal handler resumes, 0: where the signal was raised. */
 extern const char *raise_resume;
+/* The signal handler returns to this code segment, once; 0: to where it was. */
+extern unsigned short raise_cs;
 /* How many single steps until the signal handler ends them. */
 extern int raise_steps;
 
@@ -56,7 +58,21 @@ void raise_bp(void);
 void raise_of(void);
 void raise_ud(void);
 void raise_gp(void);
-void raise_gp_selector(void);
+void raise_into(void);
+void raise_br(void);
+void raise_int1(void);
+void raise_watched(int *watched);
+void raise_executed(void);
+void raise_es(unsigned int selector);
+void raise_ss(unsigned int selector);
+void raise_ss_canonical(void);
+void raise_iret(void);
+void raise_mf(void);
+void raise_ac(void);
+void raise_xf(void);
+void raise_cp(void);
+void raise_sgdt(void *address);
+void raise_spin(volatile int *end);
 void raise_read(const void *address);
 void raise_write(void *address);
 void raise_fetch(const void *address);
@@ -68,7 +84,20 @@ extern const char raise_bp_ip[];
 extern const char raise_of_ip[];
 extern const char raise_ud_ip[], raise_ud_resume[];
 extern const char raise_gp_ip[], raise_gp_resume[];
-extern const char raise_gp_selector_ip[], raise_gp_selector_resume[];
+extern const char raise_into_ip[];
+extern const char raise_br_ip[], raise_br_resume[];
+extern const char raise_int1_ip[];
+extern const char raise_watched_ip[];
+extern const char raise_executed_ip[];
+extern const char raise_es_ip[], raise_es_resume[];
+extern const char raise_ss_ip[], raise_ss_resume[];
+extern const char raise_ss_canonical_ip[], raise_ss_canonical_resume[];
+extern const char raise_iret_ip[], raise_iret_resume[];
+extern const char raise_mf_ip[], raise_mf_resume[];
+extern const char raise_ac_ip[], raise_ac_resume[];
+extern const char raise_xf_ip[], raise_xf_resume[];
+extern const char raise_cp_ip[], raise_cp_resume[];
+extern const char raise_sgdt_ip[];
 extern const char raise_read_ip[], raise_read_resume[];
 extern const char raise_write_ip[], raise_write_resume[];
 extern const char raise_fetch_resume[];

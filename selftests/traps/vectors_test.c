@@ -10,11 +10,56 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <asm/ldt.h>
 
 #include "fixture.h"
 #include "memory.h"
 
 /* --- Tests of exceptions other than page faults */
+
+/* Entry 1 of the LDT. */
+#define LDT_SELECTOR	(1 << 3 | 4 | 3)
+#define LDT_ERROR_CODE	(1 << 3 | 4)
+
+static int kernel_bits(void)
+{
+	struct utsname name;
+
+	return uname(&name) || strcmp(name.machine, "x86_64") ? 32 : 64;
+}
+
+static void set_segment_not_present(void)
+{
+	struct user_desc segment = {
+		.entry_number		= LDT_SELECTOR >> 3,
+		.limit			= 0xfffff,
+		.limit_in_pages		= 1,
+		.seg_32bit		= 1,
+		.seg_not_present	= 1,
+	};
+
+	syscall(SYS_modify_ldt, 0x11, &segment, sizeof(segment));
+}
+
+static void load_es_not_present(void)
+{
+	set_segment_not_present();
+	raise_es(LDT_SELECTOR);
+}
+
+static void load_ss_not_present(void)
+{
+	set_segment_not_present();
+	raise_ss(LDT_SELECTOR);
+}
+
+static void load_es_beyond_gdt(void)
+{
+	raise_es(0xfffb);
+}
 
 FIXTURE(trap) {
 	struct child child;
@@ -28,6 +73,9 @@ FIXTURE_VARIANT(trap) {
 	unsigned long error_code;
 	const char *ip[3];		/* one for each time it is raised */
 	const char *resume;
+	unsigned short cs;		/* the handler of a #UD returns to it */
+	int kernel;			/* only with kernels of so many bits, or 0 */
+	const char *absent;		/* why the CPU may raise nothing or #GP */
 };
 
 FIXTURE_VARIANT_ADD(trap, de) {
@@ -63,6 +111,25 @@ FIXTURE_VARIANT_ADD(trap, of) {
 	.ip	= { raise_of_ip },
 };
 
+#ifndef __x86_64__
+FIXTURE_VARIANT_ADD(trap, of_into) {
+	.raise	= raise_into,
+	.signal	= SIGSEGV,
+	.name	= "#OF",
+	.vector	= 4,
+	.ip	= { raise_into_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, br) {
+	.raise	= raise_br,
+	.signal	= SIGSEGV,
+	.name	= "#BR",
+	.vector	= 5,
+	.ip	= { raise_br_ip },
+	.resume	= raise_br_resume,
+};
+#endif
+
 FIXTURE_VARIANT_ADD(trap, ud) {
 	.raise	= raise_ud,
 	.signal	= SIGILL,
@@ -71,6 +138,49 @@ FIXTURE_VARIANT_ADD(trap, ud) {
 	.ip	= { raise_ud_ip },
 	.resume	= raise_ud_resume,
 };
+
+/* The back link of the task state segment is not that of a task. */
+FIXTURE_VARIANT_ADD(trap, ts) {
+	.raise	= raise_iret,
+	.signal	= SIGSEGV,
+	.name	= "#TS",
+	.vector	= 10,
+	.ip	= { raise_iret_ip },
+	.resume	= raise_iret_resume,
+	.kernel	= 32,
+};
+
+FIXTURE_VARIANT_ADD(trap, np) {
+	.raise	= load_es_not_present,
+	.signal	= SIGBUS,
+	.name	= "#NP",
+	.vector	= 11,
+	.error_code = LDT_ERROR_CODE,
+	.ip	= { raise_es_ip },
+	.resume	= raise_es_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, ss) {
+	.raise	= load_ss_not_present,
+	.signal	= SIGBUS,
+	.name	= "#SS",
+	.vector	= 12,
+	.error_code = LDT_ERROR_CODE,
+	.ip	= { raise_ss_ip },
+	.resume	= raise_ss_resume,
+};
+
+#ifdef __x86_64__
+FIXTURE_VARIANT_ADD(trap, ss_canonical) {
+	.raise	= raise_ss_canonical,
+	.signal	= SIGBUS,
+	.name	= "#SS",
+	.vector	= 12,
+	.ip	= { raise_ss_canonical_ip },
+	.resume	= raise_ss_canonical_resume,
+	.absent	= "the CPU raises #GP for addresses by %rbp",
+};
+#endif
 
 FIXTURE_VARIANT_ADD(trap, gp) {
 	.raise	= raise_gp,
@@ -82,14 +192,90 @@ FIXTURE_VARIANT_ADD(trap, gp) {
 };
 
 FIXTURE_VARIANT_ADD(trap, gp_selector) {
-	.raise	= raise_gp_selector,
+	.raise	= load_es_beyond_gdt,
 	.signal	= SIGSEGV,
 	.name	= "#GP",
 	.vector	= 13,
 	.error_code = 0xfff8,
-	.ip	= { raise_gp_selector_ip },
-	.resume	= raise_gp_selector_resume,
+	.ip	= { raise_es_ip },
+	.resume	= raise_es_resume,
 };
+
+FIXTURE_VARIANT_ADD(trap, gp_iret) {
+	.raise	= raise_iret,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.ip	= { raise_iret_ip },
+	.resume	= raise_iret_resume,
+	.kernel	= 64,
+};
+
+/* The kernel cannot return to user mode; ip is where it was to go on. */
+FIXTURE_VARIANT_ADD(trap, gp_return) {
+	.raise	= raise_ud,
+	.cs	= 0x3ff7,
+	.signal	= SIGSEGV,
+	.name	= "#GP",
+	.vector	= 13,
+	.error_code = 0x3ff4,
+	.ip	= { raise_ud_resume },
+	.resume	= raise_ud_resume,
+	.kernel	= 64,
+};
+
+FIXTURE_VARIANT_ADD(trap, iret) {
+	.raise	= raise_ud,
+	.cs	= 0x3ff7,
+	.signal	= SIGILL,
+	.name	= "IRET",
+	.vector	= 32,
+	.ip	= { raise_ud_resume },
+	.resume	= raise_ud_resume,
+	.kernel	= 32,
+};
+
+FIXTURE_VARIANT_ADD(trap, mf) {
+	.raise	= raise_mf,
+	.signal	= SIGFPE,
+	.name	= "#MF",
+	.vector	= 16,
+	.ip	= { raise_mf_ip },
+	.resume	= raise_mf_resume,
+};
+
+FIXTURE_VARIANT_ADD(trap, ac) {
+	.raise	= raise_ac,
+	.signal	= SIGBUS,
+	.name	= "#AC",
+	.vector	= 17,
+	.ip	= { raise_ac_ip },
+	.resume	= raise_ac_resume,
+	.absent	= "the CPU does not check alignment",
+};
+
+FIXTURE_VARIANT_ADD(trap, xf) {
+	.raise	= raise_xf,
+	.signal	= SIGFPE,
+	.name	= "#XF",
+	.vector	= 19,
+	.ip	= { raise_xf_ip },
+	.resume	= raise_xf_resume,
+	.absent	= "the CPU does not raise SIMD exceptions",
+};
+
+#ifdef __x86_64__
+FIXTURE_VARIANT_ADD(trap, cp) {
+	.raise	= raise_cp,
+	.signal	= SIGSEGV,
+	.name	= "#CP",
+	.vector	= 21,
+	.error_code = 1,
+	.ip	= { raise_cp_ip },
+	.resume	= raise_cp_resume,
+	.absent	= "no user shadow stacks",
+};
+#endif
 
 FIXTURE_SETUP(trap)
 {
@@ -109,24 +295,45 @@ static void raise_trap(struct report *report, bool traced)
 	trap_raise();
 }
 
+/* The sum of the durations, each of which is positive. */
+static unsigned long long durations(struct __test_metadata *_metadata,
+				    const struct trace *trace)
+{
+	unsigned long long sum = 0;
+
+	for (int i = 0; i < trace->count; i++)
+		if (!strcmp(trace->records[i].event, "trap_exit")) {
+			EXPECT_LT(0, trace->records[i].duration);
+			sum += trace->records[i].duration;
+		}
+	return sum;
+}
+
 /* One entry and one exit each time, which say what the signal says. */
 TEST_F(trap, recorded)
 {
+	int before = variant->cs ? 1 : 0, times = 0;
 	const struct report *report;
-	unsigned long long sum = 0;
 	struct trace trace;
 	char text[128];
-	int times = 0;
 
+	if (variant->kernel && variant->kernel != kernel_bits())
+		SKIP(return, "only %d-bit kernels", variant->kernel);
 	trap_raise = variant->raise;
 	raise_resume = variant->resume;
+	raise_cs = variant->cs;
 	start(_metadata, &self->child, raise_trap);
+	report = self->child.report;
+	if (variant->absent && (!report->raised_count ||
+				report->raised[0].vector != variant->vector)) {
+		child_end(&self->child);
+		SKIP(return, "%s", variant->absent);
+	}
 	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
-	report = self->child.report;
 
 	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
-		const struct raised *raised = &report->raised[i];
+		const struct raised *raised = &report->raised[before + i];
 
 		EXPECT_EQ(variant->signal, raised->signal);
 		EXPECT_EQ(variant->vector, raised->vector);
@@ -143,17 +350,12 @@ TEST_F(trap, recorded)
 					 (unsigned long)variant->ip[i]));
 		times++;
 	}
-	EXPECT_EQ(times, report->raised_count);
-	EXPECT_EQ(2 * times, trace_count(&trace, "trap_*", "*"));
+	EXPECT_EQ(before + times, report->raised_count);
+	EXPECT_EQ(2 * (before + times), trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
-
-	for (int i = 0; i < trace.count; i++)
-		if (!strcmp(trace.records[i].event, "trap_exit")) {
-			EXPECT_LT(0, trace.records[i].duration);
-			sum += trace.records[i].duration;
-		}
-	EXPECT_LT(sum, report->time);
+	EXPECT_LT(durations(_metadata, &trace), report->time);
 }
+
 /* --- Tests of how page faults end */
 
 FIXTURE(fault) {
