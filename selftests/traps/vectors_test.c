@@ -14,6 +14,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <asm/ldt.h>
+#include <cpuid.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 
 #include "fixture.h"
 #include "memory.h"
@@ -56,6 +59,49 @@ static void load_ss_not_present(void)
 	raise_ss(LDT_SELECTOR);
 }
 
+/* QEMU's TCG before version 10 stops the guest at INT1. */
+static void raise_int1_if_safe(void)
+{
+	unsigned int eax, signature[3];
+
+	__cpuid(0x40000000, eax, signature[0], signature[1], signature[2]);
+	if (memcmp(signature, "TCGTCGTCGTCG", sizeof(signature)))
+		raise_int1();
+}
+
+/* A breakpoint in hardware, which tells nobody. */
+static int set_breakpoint(const void *address, int type, int length)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_BREAKPOINT,
+		.size		= sizeof(attr),
+		.sample_period	= 1,
+		.bp_type	= type,
+		.bp_addr	= (unsigned long)address,
+		.bp_len		= length,
+		.exclude_kernel	= 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static void write_watched(void)
+{
+	static int watched;
+	int fd = set_breakpoint(&watched, HW_BREAKPOINT_W, sizeof(watched));
+
+	raise_watched(&watched);
+	close(fd);
+}
+
+static void execute_watched(void)
+{
+	int fd = set_breakpoint(raise_executed_ip, HW_BREAKPOINT_X, kernel_bits() / 8);
+
+	raise_executed();
+	close(fd);
+}
+
 static void load_es_beyond_gdt(void)
 {
 	raise_es(0xfffb);
@@ -67,7 +113,7 @@ FIXTURE(trap) {
 
 FIXTURE_VARIANT(trap) {
 	void (*raise)(void);
-	int signal;
+	int signal;			/* or 0 */
 	const char *name;
 	unsigned int vector;
 	unsigned long error_code;
@@ -93,6 +139,29 @@ FIXTURE_VARIANT_ADD(trap, db) {
 	.name	= "#DB",
 	.vector	= 1,
 	.ip	= { raise_db_ip1, raise_db_ip2, raise_db_ip3 },
+};
+
+FIXTURE_VARIANT_ADD(trap, db_int1) {
+	.raise	= raise_int1_if_safe,
+	.signal	= SIGTRAP,
+	.name	= "#DB",
+	.vector	= 1,
+	.ip	= { raise_int1_ip },
+	.absent	= "QEMU before version 10 has no INT1",
+};
+
+FIXTURE_VARIANT_ADD(trap, db_write) {
+	.raise	= write_watched,
+	.name	= "#DB",
+	.vector	= 1,
+	.ip	= { raise_watched_ip },
+};
+
+FIXTURE_VARIANT_ADD(trap, db_execute) {
+	.raise	= execute_watched,
+	.name	= "#DB",
+	.vector	= 1,
+	.ip	= { raise_executed_ip },
 };
 
 FIXTURE_VARIANT_ADD(trap, bp) {
@@ -277,22 +346,40 @@ FIXTURE_VARIANT_ADD(trap, cp) {
 };
 #endif
 
-FIXTURE_SETUP(trap)
-{
-	set_up(_metadata);
-}
-
-FIXTURE_TEARDOWN_PARENT(trap)
-{
-	tear_down(_metadata);
-}
-
 static void (*trap_raise)(void);
 
 static void raise_trap(struct report *report, bool traced)
 {
 	raise_steps = 3;
 	trap_raise();
+}
+
+/* The child raises it once untraced. */
+FIXTURE_SETUP(trap)
+{
+	const struct report *report;
+
+	if (variant->kernel && variant->kernel != kernel_bits())
+		SKIP(return, "only %d-bit kernels", variant->kernel);
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	trap_raise = variant->raise;
+	raise_resume = variant->resume;
+	raise_cs = variant->cs;
+	start(_metadata, &self->child, raise_trap);
+	report = self->child.report;
+	if (variant->absent && (!report->raised_count ||
+				report->raised[0].vector != variant->vector)) {
+		child_end(&self->child);
+		trace_remove();
+		SKIP(return, "%s", variant->absent);
+	}
+}
+
+FIXTURE_TEARDOWN_PARENT(trap)
+{
+	tear_down(_metadata);
 }
 
 /* The sum of the durations, each of which is positive. */
@@ -317,28 +404,19 @@ TEST_F(trap, recorded)
 	struct trace trace;
 	char text[128];
 
-	if (variant->kernel && variant->kernel != kernel_bits())
-		SKIP(return, "only %d-bit kernels", variant->kernel);
-	trap_raise = variant->raise;
-	raise_resume = variant->resume;
-	raise_cs = variant->cs;
-	start(_metadata, &self->child, raise_trap);
-	report = self->child.report;
-	if (variant->absent && (!report->raised_count ||
-				report->raised[0].vector != variant->vector)) {
-		child_end(&self->child);
-		SKIP(return, "%s", variant->absent);
-	}
 	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
+	report = self->child.report;
 
 	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
 		const struct raised *raised = &report->raised[before + i];
 
-		EXPECT_EQ(variant->signal, raised->signal);
-		EXPECT_EQ(variant->vector, raised->vector);
-		EXPECT_EQ(variant->error_code, raised->error_code);
-		EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
+		if (variant->signal) {
+			EXPECT_EQ(variant->signal, raised->signal);
+			EXPECT_EQ(variant->vector, raised->vector);
+			EXPECT_EQ(variant->error_code, raised->error_code);
+			EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
+		}
 
 		snprintf(text, sizeof(text), "%s vector=%u error_code=0x%lx ip=0x%lx user",
 			 variant->name, variant->vector, variant->error_code,
@@ -350,10 +428,35 @@ TEST_F(trap, recorded)
 					 (unsigned long)variant->ip[i]));
 		times++;
 	}
-	EXPECT_EQ(before + times, report->raised_count);
+	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);
 	EXPECT_EQ(2 * (before + times), trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 	EXPECT_LT(durations(_metadata, &trace), report->time);
+}
+
+/* What is off is not recorded. */
+TEST_F(trap, off)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace.count);
+}
+
+/* What the filter rejects is not recorded. */
+TEST_F(trap, rejected)
+{
+	struct trace trace;
+	char filter[32];
+
+	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
+	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", filter));
+	ASSERT_EQ(0, trace_write("events/traps/trap_exit/filter", filter));
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "%s *", variant->name));
 }
 
 /* --- Tests of how page faults end */
@@ -463,16 +566,6 @@ FIXTURE_VARIANT_ADD(fault, kernel_absent) {
 	.error		= EFAULT,
 };
 
-FIXTURE_SETUP(fault)
-{
-	set_up(_metadata);
-}
-
-FIXTURE_TEARDOWN_PARENT(fault)
-{
-	tear_down(_metadata);
-}
-
 static char *(*fault_map)(void);
 static void (*fault_raise)(void *address);
 
@@ -492,6 +585,28 @@ static void raise_fault(struct report *report, bool traced)
 	report->error = errno;
 }
 
+/* The child raises it once untraced. */
+FIXTURE_SETUP(fault)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	fault_map = variant->map;
+	fault_raise = variant->raise;
+	raise_resume = variant->resume;
+	start(_metadata, &self->child, raise_fault);
+	if (variant->fetch && !self->child.report->raised_count) {
+		child_end(&self->child);
+		trace_remove();
+		SKIP(return, "the CPU or the kernel has no NX");
+	}
+}
+
+FIXTURE_TEARDOWN_PARENT(fault)
+{
+	tear_down(_metadata);
+}
+
 /* One entry and one exit, the right result, and no trap event. */
 TEST_F(fault, recorded)
 {
@@ -500,16 +615,9 @@ TEST_F(fault, recorded)
 	struct trace trace;
 	char text[160], ip[64];
 
-	fault_map = variant->map;
-	fault_raise = variant->raise;
-	raise_resume = variant->resume;
-	start(_metadata, &self->child, raise_fault);
 	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 	report = self->child.report;
-
-	if (variant->fetch && !report->raised_count)
-		SKIP(return, "the CPU or the kernel has no NX");
 
 	EXPECT_EQ(variant->error, report->error);
 	EXPECT_EQ(!!variant->signal, report->raised_count);
@@ -538,6 +646,34 @@ TEST_F(fault, recorded)
 	ASSERT_NE(NULL, exit);
 	EXPECT_LT(0, exit->duration);
 	EXPECT_LT(exit->duration, report->time);
+}
+
+/* What is off is not recorded. */
+TEST_F(fault, off)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace.count);
+}
+
+/* What the filter rejects is not recorded. */
+TEST_F(fault, rejected)
+{
+	struct trace trace;
+	char filter[64];
+
+	/* The child is going to touch the next page. */
+	snprintf(filter, sizeof(filter), "address != 0x%lx",
+		 self->child.report->address + PAGE);
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_entry/filter", filter));
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "address=0x%lx *",
+				 self->child.report->address));
 }
 
 TEST_HARNESS_MAIN
