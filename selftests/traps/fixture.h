@@ -8,9 +8,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "module.h"
 #include "raise.h"
 #include "trace.h"
 
@@ -45,6 +47,22 @@ static inline void tear_down(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, trace_remove());
 }
 
+/* The same, of tests that need the module. */
+static inline void set_up_module(struct __test_metadata *_metadata)
+{
+	int error = geteuid() ? 0 : module_load();
+
+	if (error)
+		SKIP(return, "test_modules/traps_raiser.ko: %s", strerror(error));
+	set_up(_metadata);
+}
+
+static inline void tear_down_module(struct __test_metadata *_metadata)
+{
+	tear_down(_metadata);
+	EXPECT_EQ(0, module_unload());
+}
+
 /* Starts a child and sets tracing up for it; no event is on yet. */
 static inline void start(struct __test_metadata *_metadata, struct child *child,
 			 work_t work)
@@ -72,6 +90,33 @@ static inline void finish(struct __test_metadata *_metadata, struct child *child
 	child_end(child);
 	ASSERT_FALSE(trace_lost(child->cpu));
 	ASSERT_EQ(0, trace_get(trace));
+}
+
+/* Lets the child work after the events were on for a moment. */
+static inline void check_off(struct __test_metadata *_metadata, struct child *child)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	finish(_metadata, child, &trace);
+	EXPECT_EQ(0, trace.count);
+}
+
+/* Lets the child work while filters accept everything but its exception. */
+static inline void check_rejected(struct __test_metadata *_metadata,
+				  struct child *child, const char *name,
+				  unsigned int vector)
+{
+	struct trace trace;
+	char filter[32];
+
+	snprintf(filter, sizeof(filter), "vector != %u", vector);
+	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", filter));
+	ASSERT_EQ(0, trace_write("events/traps/trap_exit/filter", filter));
+	turn_on(_metadata, "traps");
+	finish(_metadata, child, &trace);
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "%s *", name));
 }
 
 #endif

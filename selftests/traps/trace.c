@@ -38,7 +38,7 @@ static int write_path(const char *path, const char *value)
 }
 
 /* The file's text, to be freed, or NULL. */
-static char *read_path(const char *path)
+char *file_read(const char *path)
 {
 	size_t size = 0, room = 1 << 16;
 	char *text = malloc(room);
@@ -63,13 +63,25 @@ static char *read_path(const char *path)
 	return text;
 }
 
+/* Is the word in the file? */
+bool file_has_word(const char *path, const char *word)
+{
+	char *text = file_read(path), *part, *next = text;
+	bool found = false;
+
+	while (!found && (part = strsep(&next, " \t\n")))
+		found = !strcmp(part, word);
+	free(text);
+	return found;
+}
+
 static void __attribute__((constructor)) find_names(void)
 {
 	char *text;
 
 	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
 	snprintf(kprobe, sizeof(kprobe), "traps_test_%d/probe", getpid());
-	text = read_path(OPTIMIZATION);
+	text = file_read(OPTIMIZATION);
 	if (text)
 		snprintf(optimization, sizeof(optimization), "%s", text);
 	free(text);
@@ -133,7 +145,7 @@ char *trace_read(const char *file)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return read_path(path);
+	return file_read(path);
 }
 
 int trace_open_marker(void)
@@ -209,7 +221,7 @@ int trace_enable_kprobe(void)
 
 bool trace_kprobe_exists(void)
 {
-	char *text = read_path(TRACEFS "/kprobe_events");
+	char *text = file_read(TRACEFS "/kprobe_events");
 	bool exists = text && strstr(text, kprobe);
 
 	free(text);
@@ -219,7 +231,7 @@ bool trace_kprobe_exists(void)
 /* How often was it hit, also while another one was handled? */
 long trace_kprobe_hits(void)
 {
-	char *text = read_path(TRACEFS "/kprobe_profile");
+	char *text = file_read(TRACEFS "/kprobe_profile");
 	unsigned long hits = 0, misses = 0;
 
 	if (text)
@@ -343,6 +355,37 @@ bool trace_balanced(const struct trace *trace)
 		}
 	}
 	return !depth;
+}
+
+/**
+ * trace_inside - the records between an entry and its exit
+ * @trace: all records
+ * @pattern: what the text of both begins with, the first ones if several
+ *
+ * Return: a part of @trace, empty if there is no such pair.
+ */
+struct trace trace_inside(const struct trace *trace, const char *pattern, ...)
+{
+	struct trace inside = { .records = trace->records };
+	int first = -1;
+	char text[256];
+	va_list args;
+
+	va_start(args, pattern);
+	vsnprintf(text, sizeof(text), pattern, args);
+	va_end(args);
+	for (int i = 0; i < trace->count; i++) {
+		if (strncmp(trace->records[i].text, text, strlen(text)))
+			continue;
+		if (first < 0) {
+			first = i;
+		} else {
+			inside.records += first + 1;
+			inside.count = i - first - 1;
+			break;
+		}
+	}
+	return inside;
 }
 
 /* How many records of the event have that text? Both are shell patterns. */

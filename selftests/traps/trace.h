@@ -27,6 +27,9 @@ struct trace {
 	int count;
 };
 
+char *file_read(const char *path);
+bool file_has_word(const char *path, const char *word);
+
 bool trace_available(void);
 int trace_create(void);
 int trace_remove(void);
@@ -45,6 +48,8 @@ bool trace_kprobe_exists(void);
 
 int trace_get(struct trace *trace);
 bool trace_balanced(const struct trace *trace);
+__printf(2, 3)
+struct trace trace_inside(const struct trace *trace, const char *pattern, ...);
 __printf(3, 4)
 int trace_count(const struct trace *trace, const char *event,
 		const char *pattern, ...);

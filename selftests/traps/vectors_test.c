@@ -437,26 +437,13 @@ TEST_F(trap, recorded)
 /* What is off is not recorded. */
 TEST_F(trap, off)
 {
-	struct trace trace;
-
-	turn_on(_metadata, "traps");
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-	finish(_metadata, &self->child, &trace);
-	EXPECT_EQ(0, trace.count);
+	check_off(_metadata, &self->child);
 }
 
 /* What the filter rejects is not recorded. */
 TEST_F(trap, rejected)
 {
-	struct trace trace;
-	char filter[32];
-
-	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
-	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", filter));
-	ASSERT_EQ(0, trace_write("events/traps/trap_exit/filter", filter));
-	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
-	EXPECT_EQ(0, trace_count(&trace, "trap_*", "%s *", variant->name));
+	check_rejected(_metadata, &self->child, variant->name, variant->vector);
 }
 
 /* --- Tests of how page faults end */
@@ -651,12 +638,7 @@ TEST_F(fault, recorded)
 /* What is off is not recorded. */
 TEST_F(fault, off)
 {
-	struct trace trace;
-
-	turn_on(_metadata, "traps");
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-	finish(_metadata, &self->child, &trace);
-	EXPECT_EQ(0, trace.count);
+	check_off(_metadata, &self->child);
 }
 
 /* What the filter rejects is not recorded. */

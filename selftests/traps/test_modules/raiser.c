@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Raises exceptions in the kernel, for kernel_test of the traps selftests.
+ *
+ * In debugfs, traps_raiser/raise takes the NAME of an exception, which is raised
+ * before the write returns; ENODEV if the CPU did not raise it. "nmi CPU" sends
+ * an NMI and waits for it. traps_raiser/nmi_at takes the name of a function: whenever the writing
+ * program calls it, it is interrupted by an NMI.
+ */
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <asm/apic.h>
+#include <asm/desc.h>
+#include <asm/fpu/api.h>
+#include <asm/nmi.h>
+#include <asm/special_insns.h>
+
+#include "raiser.h"
+
+/* The global descriptor of a segment that is not present. */
+#define ABSENT_ENTRY	GDT_ENTRY_TLS_MAX
+
+static atomic_t nmi_count;
+
+static int on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	return atomic_dec_if_positive(&nmi_count) >= 0 ? NMI_HANDLED : NMI_DONE;
+}
+
+static int send_nmi(int cpu)
+{
+	atomic_inc(&nmi_count);
+	__apic_send_IPI_mask(cpumask_of(cpu), NMI_VECTOR);
+	for (int i = 0; i < 1000000 && atomic_read(&nmi_count); i++)
+		cpu_relax();
+	return atomic_read(&nmi_count) ? -ETIMEDOUT : 0;
+}
+
+static bool raise_with_segment(bool (*raise)(unsigned long))
+{
+	struct desc_struct absent = GDT_ENTRY_INIT(DESC_DATA32 & ~_DESC_PRESENT, 0, 0xfffff);
+	struct desc_struct *entry, saved;
+	unsigned long flags;
+	bool raised;
+
+	local_irq_save(flags);
+	entry = &get_current_gdt_rw()[ABSENT_ENTRY];
+	saved = *entry;
+	*entry = absent;
+	raised = raise(ABSENT_ENTRY * 8);
+	*entry = saved;
+	local_irq_restore(flags);
+	return raised;
+}
+
+static bool raise_with_fpu(bool (*raise)(unsigned long))
+{
+	bool raised;
+
+	kernel_fpu_begin();
+	raised = raise(0);
+	kernel_fpu_end();
+	return raised;
+}
+
+static bool raise_with_ts(bool (*raise)(unsigned long))
+{
+	bool raised;
+
+	kernel_fpu_begin();
+	write_cr0(read_cr0() | X86_CR0_TS);
+	raised = raise(0);
+	kernel_fpu_end();
+	return raised;
+}
+
+/* Watched by the test. */
+int traps_raiser_watched;
+
+static bool raise_with_watched(bool (*raise)(unsigned long))
+{
+	return raise((unsigned long)&traps_raiser_watched);
+}
+
+#ifdef CONFIG_X86_KERNEL_IBT
+static bool raise_with_ibt(bool (*raise)(unsigned long))
+{
+	return cpu_feature_enabled(X86_FEATURE_IBT) && raise(0);
+}
+#endif
+
+static const struct raiser {
+	const char *name;
+	bool (*raise)(unsigned long argument);
+	bool (*with)(bool (*raise)(unsigned long argument));
+} raisers[] = {
+	{ "de", raise_de },
+	{ "db", raise_db, raise_with_watched },
+	{ "of", raise_of },
+	{ "ud", raise_ud },
+	{ "nm", raise_nm, raise_with_ts },
+	{ "old_mf", raise_old_mf },
+	{ "np", raise_np, raise_with_segment },
+	{ "ss", raise_ss, raise_with_segment },
+	{ "gp_selector", raise_gp_selector },
+	{ "spurious", raise_spurious },
+	{ "mf", raise_mf, raise_with_fpu },
+	{ "mf_int", raise_mf_int },
+	{ "mc", raise_mc },
+	{ "xf", raise_xf, raise_with_fpu },
+	{ "xf_int", raise_xf_int },
+#ifdef CONFIG_X86_64
+	{ "gp", raise_gp },
+	{ "ss_canonical", raise_ss_canonical },
+#else
+	{ "ts", raise_ts },
+#endif
+#ifdef CONFIG_X86_KERNEL_IBT
+	{ "cp", raise_cp, raise_with_ibt },
+#endif
+};
+
+static int raise(const char *name)
+{
+	bool raised;
+	int cpu;
+
+	if (sscanf(name, "nmi %d", &cpu) == 1)
+		return cpu >= 0 && cpu < nr_cpu_ids && cpu_online(cpu) ?
+		       send_nmi(cpu) : -ENXIO;
+
+	for (int i = 0; i < ARRAY_SIZE(raisers); i++) {
+		const struct raiser *raiser = &raisers[i];
+
+		if (strcmp(raiser->name, name))
+			continue;
+		guard(preempt)();
+		raised = raiser->with ? raiser->with(raiser->raise) : raiser->raise(0);
+		return raised ? 0 : -ENODEV;
+	}
+	return -EINVAL;
+}
+
+static ssize_t get_string(char *to, size_t size, const char __user *buffer, size_t count)
+{
+	if (count >= size)
+		return -EINVAL;
+	if (copy_from_user(to, buffer, count))
+		return -EFAULT;
+	to[count] = '\0';
+	strim(to);
+	return 0;
+}
+
+static ssize_t raise_write(struct file *file, const char __user *buffer, size_t count,
+			   loff_t *position)
+{
+	char name[32];
+	ssize_t error = get_string(name, sizeof(name), buffer, count);
+
+	if (!error)
+		error = raise(name);
+	return error ?: count;
+}
+
+static const struct file_operations raise_fops = {
+	.owner	= THIS_MODULE,
+	.write	= raise_write,
+};
+
+static DEFINE_MUTEX(probe_mutex);
+static char probe_function[KSYM_NAME_LEN];
+static char probe_comm[TASK_COMM_LEN];
+
+static int on_probe(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (!strcmp(current->comm, probe_comm))
+		send_nmi(smp_processor_id());
+	return 0;
+}
+
+static struct kprobe probe;
+
+static void remove_probe(void)
+{
+	if (*probe_function)
+		unregister_kprobe(&probe);
+	*probe_function = '\0';
+}
+
+static ssize_t nmi_at_write(struct file *file, const char __user *buffer, size_t count,
+			    loff_t *position)
+{
+	char name[sizeof(probe_function)];
+	ssize_t error = get_string(name, sizeof(name), buffer, count);
+
+	if (error)
+		return error;
+	guard(mutex)(&probe_mutex);
+	remove_probe();
+	strscpy(probe_function, name);
+	strscpy(probe_comm, current->comm);
+	probe = (struct kprobe) {
+		.symbol_name	= probe_function,
+		.pre_handler	= on_probe,
+	};
+	error = register_kprobe(&probe);
+	if (error)
+		*probe_function = '\0';
+	return error ?: count;
+}
+
+static const struct file_operations nmi_at_fops = {
+	.owner	= THIS_MODULE,
+	.write	= nmi_at_write,
+};
+
+static struct dentry *dir;
+
+static int __init raiser_init(void)
+{
+	int error = register_nmi_handler(NMI_LOCAL, on_nmi, NMI_FLAG_FIRST, "traps_raiser");
+
+	if (error)
+		return error;
+	dir = debugfs_create_dir("traps_raiser", NULL);
+	debugfs_create_file("raise", 0200, dir, NULL, &raise_fops);
+	debugfs_create_file("nmi_at", 0200, dir, NULL, &nmi_at_fops);
+	return 0;
+}
+
+static void __exit raiser_exit(void)
+{
+	debugfs_remove(dir);
+	remove_probe();
+	unregister_nmi_handler(NMI_LOCAL, "traps_raiser");
+}
+
+module_init(raiser_init);
+module_exit(raiser_exit);
+MODULE_DESCRIPTION("Raises exceptions for the traps selftests");
+MODULE_LICENSE("GPL");

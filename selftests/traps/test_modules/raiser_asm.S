@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * NAME_ip is the instruction pointer that the exception reports. Where the
+ * kernel could not go on, the exception table has an entry for it. Returns whether
+ * the exception was raised, as far as that can be told.
+ */
+#include <linux/cfi_types.h>
+#include <linux/export.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+#include <asm/unwind_hints.h>
+
+#ifdef CONFIG_X86_64
+#define ARGUMENT	%rdi
+#else
+#define ARGUMENT	%eax
+#endif
+
+.macro IP name
+SYM_INNER_LABEL(\name\()_ip, SYM_L_GLOBAL)
+.endm
+
+.macro RESUME name, raised_nothing=0
+	mov	$\raised_nothing, %eax
+	jmp	3f
+SYM_INNER_LABEL(\name\()_resume, SYM_L_GLOBAL)
+	mov	$1, %eax
+3:	_ASM_EXTABLE(\name\()_ip, \name\()_resume)
+.endm
+
+	.text
+
+SYM_TYPED_FUNC_START(raise_de)
+	xor	%edx, %edx
+	mov	$1, %eax
+	xor	%ecx, %ecx
+	IP raise_de
+	div	%ecx
+	RESUME raise_de
+	RET
+SYM_FUNC_END(raise_de)
+
+/* There is a watchpoint on the address. */
+SYM_TYPED_FUNC_START(raise_db)
+	movl	$1, (ARGUMENT)
+	IP raise_db
+	mov	$1, %eax
+	RET
+SYM_FUNC_END(raise_db)
+
+/*
+ * INT n does not push an error code and reports the next instruction. The
+ * handlers of some vectors just return to it.
+ */
+.macro RAISE_INT name, vector, returns=0
+SYM_TYPED_FUNC_START(\name)
+	int	$\vector
+	IP \name
+	RESUME \name, \returns
+	RET
+SYM_FUNC_END(\name)
+.endm
+
+RAISE_INT raise_of, 4
+RAISE_INT raise_old_mf, 9
+RAISE_INT raise_spurious, 15, 1
+RAISE_INT raise_mf_int, 16
+RAISE_INT raise_mc, 18, 1
+RAISE_INT raise_xf_int, 19
+
+/* Not one of the instructions that WARN() and BUG() use. */
+SYM_TYPED_FUNC_START(raise_ud)
+	IP raise_ud
+	.byte	0x8e, 0xc8	/* mov %eax, %cs */
+	RESUME raise_ud
+	RET
+SYM_FUNC_END(raise_ud)
+
+/* With CR0.TS set. The handler clears it, and the instruction is repeated. */
+SYM_TYPED_FUNC_START(raise_nm)
+	IP raise_nm
+	fnop
+SYM_INNER_LABEL(raise_nm_resume, SYM_L_GLOBAL)
+	mov	$1, %eax
+	RET
+SYM_FUNC_END(raise_nm)
+
+#ifdef CONFIG_X86_32
+SYM_TYPED_FUNC_START(raise_ts)
+	pushf
+	orl	$0x4000, (%esp)
+	popf
+	IP raise_ts
+	iret
+	RESUME raise_ts
+	pushf
+	andl	$~0x4000, (%esp)
+	popf
+	RET
+SYM_FUNC_END(raise_ts)
+#endif
+
+SYM_TYPED_FUNC_START(raise_np)
+	IP raise_np
+	mov	ARGUMENT, %es
+	RESUME raise_np
+	RET
+SYM_FUNC_END(raise_np)
+
+SYM_TYPED_FUNC_START(raise_ss)
+	IP raise_ss
+	mov	ARGUMENT, %ss
+	RESUME raise_ss
+	RET
+SYM_FUNC_END(raise_ss)
+
+/* A selector beyond the end of the GDT. */
+SYM_TYPED_FUNC_START(raise_gp_selector)
+	mov	$0xfff8, %ecx
+	IP raise_gp_selector
+	mov	%ecx, %es
+	RESUME raise_gp_selector
+	RET
+SYM_FUNC_END(raise_gp_selector)
+
+#ifdef CONFIG_X86_64
+/* An address that is not canonical is #SS by %rbp, else #GP. */
+SYM_TYPED_FUNC_START(raise_ss_canonical)
+	push	%rbp
+	movabs	$0x4000000000000000, %rbp
+	IP raise_ss_canonical
+	mov	(%rbp), %al
+	RESUME raise_ss_canonical
+	pop	%rbp
+	RET
+SYM_FUNC_END(raise_ss_canonical)
+
+SYM_TYPED_FUNC_START(raise_gp)
+	movabs	$0x4000000000000000, %rcx
+	IP raise_gp
+	mov	(%rcx), %al
+	RESUME raise_gp
+	RET
+SYM_FUNC_END(raise_gp)
+#endif
+
+/* All exceptions are masked but division by zero. */
+SYM_TYPED_FUNC_START(raise_mf)
+	fninit
+	push	$0x37b
+	fldcw	(%_ASM_SP)
+	pop	%_ASM_AX
+	fld1
+	fldz
+	fdivrp
+	IP raise_mf
+	fwait
+	RESUME raise_mf
+	fninit
+	RET
+SYM_FUNC_END(raise_mf)
+
+SYM_TYPED_FUNC_START(raise_xf)
+	push	$0x1d80
+	ldmxcsr	(%_ASM_SP)
+	mov	$1, %eax
+	cvtsi2ss %eax, %xmm0
+	xorps	%xmm1, %xmm1
+	IP raise_xf
+	divss	%xmm1, %xmm0
+	RESUME raise_xf
+	movl	$0x1f80, (%_ASM_SP)
+	ldmxcsr	(%_ASM_SP)
+	pop	%_ASM_CX
+	RET
+SYM_FUNC_END(raise_xf)
+
+#ifdef CONFIG_X86_KERNEL_IBT
+/* An indirect jump to where no ENDBR is. */
+SYM_TYPED_FUNC_START(raise_cp)
+	lea	raise_cp_ip(%rip), %rax
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*%rax
+SYM_FUNC_END(raise_cp)
+
+SYM_CODE_START(raise_cp_ip)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	mov	$1, %eax
+	RET
+SYM_CODE_END(raise_cp_ip)
+#endif
