@@ -266,9 +266,10 @@ FUNCTION(raise_read_framed):
 	pop	FRAME
 	ret
 
-/* void raise_spin(volatile int *end): waits in user mode */
+/* void raise_spin(struct spin *spin): waits in user mode */
 FUNCTION(raise_spin):
 	GET_ARGUMENT1
+	movl	$1, 4(ARGUMENT1)
 1:	pause
 	cmpl	$0, (ARGUMENT1)
 	je	1b

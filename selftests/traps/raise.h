@@ -51,6 +51,12 @@ extern unsigned short raise_cs;
 /* How many single steps until the signal handler ends them. */
 extern int raise_steps;
 
+/* Between processes: one waits in user mode until the other ends that. */
+struct spin {
+	volatile int end;
+	volatile int begun;
+};
+
 /* raise.S */
 void raise_de(void);
 void raise_db(void);
@@ -72,7 +78,7 @@ void raise_ac(void);
 void raise_xf(void);
 void raise_cp(void);
 void raise_sgdt(void *address);
-void raise_spin(volatile int *end);
+void raise_spin(struct spin *spin);
 void raise_read(const void *address);
 void raise_write(void *address);
 void raise_fetch(const void *address);
