@@ -56,7 +56,7 @@ download() {
 	shift
 	rm -rf "$work/download"
 	mkdir "$work/download"
-	cd "$work/download"
+	cd "$work/download" || return
 	own_apt apt-get "$@" "$package=$version"
 	mv "$wanted" "$build/apt/"
 }
