@@ -4,8 +4,8 @@
  * once, also inside of another one.
  *
  * Needs root, tracefs at /sys/kernel/tracing, debugfs at /sys/kernel/debug, the
- * options in ./config and the module test_modules/traps_raiser.ko. Machine checks
- * need a kernel booted with mce=off on one CPU, #CP one booted with ibt=warn.
+ * options in ./config and the module test_modules/traps_raiser.ko. #MC needs
+ * a kernel booted with mce=off, #CP one booted with ibt=warn.
  * Raising #NM and #CP makes the kernel warn.
  */
 #define _GNU_SOURCE
@@ -196,8 +196,6 @@ FIXTURE_SETUP(kernel)
 		SKIP(return, "with FRED INT n is not an exception in the kernel");
 	if (variant->boot && !file_has_word("/proc/cmdline", variant->boot))
 		SKIP(return, "the kernel was not booted with %s", variant->boot);
-	if (variant->vector == 18 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
-		SKIP(return, "a machine check waits for all CPUs");
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
