@@ -172,6 +172,7 @@ FIXTURE_VARIANT_ADD(kernel, xf_int) {
 	.int_n	= true,
 };
 
+#ifdef __x86_64__
 FIXTURE_VARIANT_ADD(kernel, cp) {
 	.raise	= "cp",
 	.name	= "#CP",
@@ -181,6 +182,7 @@ FIXTURE_VARIANT_ADD(kernel, cp) {
 	.boot	= "ibt=warn",
 	.absent	= "the CPU or the kernel has no indirect branch tracking",
 };
+#endif
 
 static const char *raiser_command;
 

@@ -23,6 +23,8 @@
 
 /* --- Tests of exceptions other than page faults */
 
+#define IRET_VECTOR	32
+
 /* Entry 1 of the LDT. */
 #define LDT_SELECTOR	(1 << 3 | 4 | 3)
 #define LDT_ERROR_CODE	(1 << 3 | 4)
@@ -293,12 +295,13 @@ FIXTURE_VARIANT_ADD(trap, gp_return) {
 	.kernel	= 64,
 };
 
+/* The kernel's IRET raises a #GP, which becomes one of the program. */
 FIXTURE_VARIANT_ADD(trap, iret) {
 	.raise	= raise_ud,
 	.cs	= 0x3ff7,
 	.signal	= SIGILL,
 	.name	= "IRET",
-	.vector	= 32,
+	.vector	= IRET_VECTOR,
 	.ip	= { raise_ud_resume },
 	.resume	= raise_ud_resume,
 	.kernel	= 32,
@@ -429,7 +432,9 @@ TEST_F(trap, recorded)
 		times++;
 	}
 	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);
-	EXPECT_EQ(2 * (before + times), trace_count(&trace, "trap_*", "*"));
+	EXPECT_EQ(2 * (before + times), trace_count(&trace, "trap_*", "* user"));
+	EXPECT_EQ(variant->vector == IRET_VECTOR ? 2 : 0,
+		  trace_count(&trace, "trap_*", "* kernel"));
 	EXPECT_TRUE(trace_balanced(&trace));
 	EXPECT_LT(durations(_metadata, &trace), report->time);
 }

@@ -18,6 +18,12 @@
 #define ARGUMENT	%eax
 #endif
 
+/* The address of a function is never that of its instruction. */
+.macro BEGIN name
+SYM_TYPED_FUNC_START(\name)
+	nop
+.endm
+
 .macro IP name
 SYM_INNER_LABEL(\name\()_ip, SYM_L_GLOBAL)
 .endm
@@ -32,7 +38,7 @@ SYM_INNER_LABEL(\name\()_resume, SYM_L_GLOBAL)
 
 	.text
 
-SYM_TYPED_FUNC_START(raise_de)
+BEGIN raise_de
 	xor	%edx, %edx
 	mov	$1, %eax
 	xor	%ecx, %ecx
@@ -43,7 +49,7 @@ SYM_TYPED_FUNC_START(raise_de)
 SYM_FUNC_END(raise_de)
 
 /* There is a watchpoint on the address. */
-SYM_TYPED_FUNC_START(raise_db)
+BEGIN raise_db
 	movl	$1, (ARGUMENT)
 	IP raise_db
 	mov	$1, %eax
@@ -55,7 +61,7 @@ SYM_FUNC_END(raise_db)
  * handlers of some vectors just return to it.
  */
 .macro RAISE_INT name, vector, returns=0
-SYM_TYPED_FUNC_START(\name)
+BEGIN \name
 	int	$\vector
 	IP \name
 	RESUME \name, \returns
@@ -71,7 +77,7 @@ RAISE_INT raise_mc, 18, 1
 RAISE_INT raise_xf_int, 19
 
 /* Not one of the instructions that WARN() and BUG() use. */
-SYM_TYPED_FUNC_START(raise_ud)
+BEGIN raise_ud
 	IP raise_ud
 	.byte	0x8e, 0xc8	/* mov %eax, %cs */
 	RESUME raise_ud
@@ -79,7 +85,7 @@ SYM_TYPED_FUNC_START(raise_ud)
 SYM_FUNC_END(raise_ud)
 
 /* With CR0.TS set. The handler clears it, and the instruction is repeated. */
-SYM_TYPED_FUNC_START(raise_nm)
+BEGIN raise_nm
 	IP raise_nm
 	fnop
 SYM_INNER_LABEL(raise_nm_resume, SYM_L_GLOBAL)
@@ -88,7 +94,7 @@ SYM_INNER_LABEL(raise_nm_resume, SYM_L_GLOBAL)
 SYM_FUNC_END(raise_nm)
 
 #ifdef CONFIG_X86_32
-SYM_TYPED_FUNC_START(raise_ts)
+BEGIN raise_ts
 	pushf
 	orl	$0x4000, (%esp)
 	popf
@@ -102,14 +108,14 @@ SYM_TYPED_FUNC_START(raise_ts)
 SYM_FUNC_END(raise_ts)
 #endif
 
-SYM_TYPED_FUNC_START(raise_np)
+BEGIN raise_np
 	IP raise_np
 	mov	ARGUMENT, %es
 	RESUME raise_np
 	RET
 SYM_FUNC_END(raise_np)
 
-SYM_TYPED_FUNC_START(raise_ss)
+BEGIN raise_ss
 	IP raise_ss
 	mov	ARGUMENT, %ss
 	RESUME raise_ss
@@ -117,7 +123,7 @@ SYM_TYPED_FUNC_START(raise_ss)
 SYM_FUNC_END(raise_ss)
 
 /* A selector beyond the end of the GDT. */
-SYM_TYPED_FUNC_START(raise_gp_selector)
+BEGIN raise_gp_selector
 	mov	$0xfff8, %ecx
 	IP raise_gp_selector
 	mov	%ecx, %es
@@ -127,7 +133,7 @@ SYM_FUNC_END(raise_gp_selector)
 
 #ifdef CONFIG_X86_64
 /* An address that is not canonical is #SS by %rbp, else #GP. */
-SYM_TYPED_FUNC_START(raise_ss_canonical)
+BEGIN raise_ss_canonical
 	push	%rbp
 	movabs	$0x4000000000000000, %rbp
 	IP raise_ss_canonical
@@ -137,7 +143,7 @@ SYM_TYPED_FUNC_START(raise_ss_canonical)
 	RET
 SYM_FUNC_END(raise_ss_canonical)
 
-SYM_TYPED_FUNC_START(raise_gp)
+BEGIN raise_gp
 	movabs	$0x4000000000000000, %rcx
 	IP raise_gp
 	mov	(%rcx), %al
@@ -147,7 +153,7 @@ SYM_FUNC_END(raise_gp)
 #endif
 
 /* All exceptions are masked but division by zero. */
-SYM_TYPED_FUNC_START(raise_mf)
+BEGIN raise_mf
 	fninit
 	push	$0x37b
 	fldcw	(%_ASM_SP)
@@ -162,7 +168,7 @@ SYM_TYPED_FUNC_START(raise_mf)
 	RET
 SYM_FUNC_END(raise_mf)
 
-SYM_TYPED_FUNC_START(raise_xf)
+BEGIN raise_xf
 	push	$0x1d80
 	ldmxcsr	(%_ASM_SP)
 	mov	$1, %eax
@@ -179,7 +185,7 @@ SYM_FUNC_END(raise_xf)
 
 #ifdef CONFIG_X86_KERNEL_IBT
 /* An indirect jump to where no ENDBR is. */
-SYM_TYPED_FUNC_START(raise_cp)
+BEGIN raise_cp
 	lea	raise_cp_ip(%rip), %rax
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*%rax
