@@ -8,7 +8,9 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 # The quick ones first.
-CHECKS := shell headers apply checkpatch drift kselftest demo bisect
+MACHINES := x86_64-bochs i386-qemu i386-bochs
+CHECKS := shell headers apply checkpatch drift kselftest $(MACHINES:%=kselftest-%) \
+	doublefault $(MACHINES:%=doublefault-%) demo bisect
 
 .PHONY: help
 help:
@@ -29,7 +31,7 @@ help:
 	@echo
 	@echo 'Needs Debian 12 and, for missing packages, root. KERNEL=$(KERNEL) is the default.'
 
-.PHONY: setup source kernel
+.PHONY: setup source kernel kernel-i386
 setup:
 	@tools/setup
 source: setup
@@ -37,6 +39,8 @@ source: setup
 	@tools/kernel/patch $(KERNEL)
 kernel: source
 	@tools/kernel/build $(KERNEL) x86_64-guest
+kernel-i386: source
+	@tools/kernel/build $(KERNEL) i386-guest
 
 .PHONY: demo vm
 demo: export CMD := $(CMD)
@@ -46,9 +50,10 @@ vm: kernel
 	@tools/vm/run -i
 
 .PHONY: check $(CHECKS:%=check-%)
-check: kernel
+check: kernel kernel-i386
 	@ci/run $(CHECKS)
-check-kselftest check-demo: kernel
+check-demo $(filter-out %-i386-qemu %-i386-bochs,$(filter check-kselftest% check-doublefault%,$(CHECKS:%=check-%))): kernel
+$(filter %-i386-qemu %-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
 
@@ -62,6 +67,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/demo build/vm build/log build/*/x86_64-* build/*/kselftest
+	rm -rf build/tmp build/ci-* build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/bochs* build/busybox-*
 distclean:
 	rm -rf build
