@@ -119,26 +119,26 @@ FIXTURE_TEARDOWN_PARENT(nmi)
 }
 
 /*
- * Each NMI has an entry and an exit, in the mode that it interrupts; in user mode
- * that may be the kernel's for a timer.
+ * Each NMI has an entry and an exit. Those that a program sends to itself all
+ * interrupt the kernel. Of those from another CPU most interrupt user mode: some
+ * may hit the kernel, or another task.
  */
 TEST_F(nmi, recorded)
 {
 	const char *mode = variant->user ? "user" : "kernel";
-	int entries, exits;
 	struct trace trace;
+	int entries;
 
 	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(0, self->child.report->error);
-	EXPECT_EQ(NMIS, trace_count(&trace, "trap_entry", "NMI vector=2 error_code=0x0 ip=*"));
-	EXPECT_EQ(NMIS, trace_count(&trace, "trap_exit", "NMI vector=2 error_code=0x0 ip=*"));
-	EXPECT_EQ(2 * NMIS, trace_count(&trace, "trap_*", "*"));
-	entries = trace_count(&trace, "trap_entry", "* %s", mode);
-	exits = trace_count(&trace, "trap_exit", "* %s", mode);
-	EXPECT_EQ(entries, exits);
+	entries = trace_count(&trace, "trap_entry", "NMI vector=2 error_code=0x0 ip=* %s", mode);
+	EXPECT_EQ(entries, trace_count(&trace, "trap_exit",
+				       "NMI vector=2 error_code=0x0 ip=* %s", mode));
+	EXPECT_GE(NMIS, entries);
 	EXPECT_LE(variant->user ? NMIS / 2 : NMIS, entries);
+	EXPECT_EQ(trace_count(&trace, "trap_*", "NMI *"), trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
