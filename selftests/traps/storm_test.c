@@ -69,6 +69,8 @@ static struct storm {
 	struct thread threads[THREADS];
 	pthread_barrier_t barrier;
 	long each;			/* exceptions, about */
+	long pause_us;			/* after every few */
+	bool stop;			/* before that many are raised */
 	int finished;			/* threads */
 	bool failed;
 } storm;
@@ -187,10 +189,21 @@ static int raise_any(struct thread *thread)
 	}
 }
 
+static void nap(long us)
+{
+	const struct timespec time = { .tv_nsec = us * 1000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
 static void raise_all(struct thread *thread, long count)
 {
-	while (count > 0)
-		count -= raise_any(thread);
+	while (count > 0 && !__atomic_load_n(&storm.stop, __ATOMIC_SEQ_CST)) {
+		for (int i = 0; i < 10; i++)
+			count -= raise_any(thread);
+		if (storm.pause_us)
+			nap(storm.pause_us);
+	}
 }
 
 static void meet(void)
@@ -272,13 +285,6 @@ static struct {
 	pthread_t threads[4];
 	int count;
 } disturbance;
-
-static void nap(long us)
-{
-	const struct timespec time = { .tv_nsec = us * 1000 };
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
 
 static bool disturbing(void)
 {
@@ -409,6 +415,11 @@ static void stop_disturbing(void)
 static void storm_start(void)
 {
 	meet();
+}
+
+static void storm_stop(void)
+{
+	__atomic_store_n(&storm.stop, true, __ATOMIC_SEQ_CST);
 }
 
 static bool storm_done(void)
@@ -610,6 +621,29 @@ static void check_pairs(struct __test_metadata *_metadata, struct check *check)
 	EXPECT_EQ(0, check->errors);
 }
 
+/* As many of each kind as the threads know of */
+static void check_counts(struct __test_metadata *_metadata, const struct check *check)
+{
+	for (int i = 0; i < THREADS; i++) {
+		const struct thread *thread = &storm.threads[i];
+		const struct task *task = &check->tasks[i];
+
+		EXPECT_EQ(0, task->depth);
+		for (int vector = 0; vector < VECTORS; vector++) {
+			if (vector == VECTOR_PF)
+				continue;
+			EXPECT_EQ(thread->raised[vector], task->exits[vector]) {
+				TH_LOG("vector %d", vector);
+			}
+		}
+		EXPECT_EQ(thread->raised[VECTOR_PF],
+			  task->results[SIGSEGV_SENT] + task->results[SIGBUS_SENT]);
+		EXPECT_EQ(thread->fixups, task->results[FIXUP]);
+		EXPECT_EQ(thread->minflt, task->results[MINOR]);
+		EXPECT_EQ(thread->majflt, task->results[MAJOR]);
+	}
+}
+
 static long stat_sum(const char *name)
 {
 	long sum = 0;
@@ -689,25 +723,7 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	EXPECT_EQ(0, stat_sum("dropped events"));
 	check_pairs(_metadata, &check);
 	EXPECT_LE(2 * count, check.records);
-
-	for (int i = 0; i < THREADS; i++) {
-		const struct thread *thread = &storm.threads[i];
-		const struct task *task = &check.tasks[i];
-
-		EXPECT_EQ(0, task->depth);
-		for (int vector = 0; vector < VECTORS; vector++) {
-			if (vector == VECTOR_PF)
-				continue;
-			EXPECT_EQ(thread->raised[vector], task->exits[vector]) {
-				TH_LOG("vector %d", vector);
-			}
-		}
-		EXPECT_EQ(thread->raised[VECTOR_PF],
-			  task->results[SIGSEGV_SENT] + task->results[SIGBUS_SENT]);
-		EXPECT_EQ(thread->fixups, task->results[FIXUP]);
-		EXPECT_EQ(thread->minflt, task->results[MINOR]);
-		EXPECT_EQ(thread->majflt, task->results[MAJOR]);
-	}
+	check_counts(_metadata, &check);
 }
 
 FIXTURE(overrun) {
@@ -758,7 +774,9 @@ TEST_F_TIMEOUT(overrun, counted, TIMEOUT)
 		read++;
 	EXPECT_FALSE(raw_failed(raw));
 	EXPECT_EQ(entries, read);
-	EXPECT_EQ(lost, raw_missed(raw));
+	/* A page without room for the number tells only that there are some. */
+	EXPECT_LT(0, raw_missed(raw));
+	EXPECT_GE(lost, raw_missed(raw));
 	raw_close(raw);
 }
 
@@ -869,41 +887,56 @@ FIXTURE_TEARDOWN_PARENT(toggle)
 	tear_down(_metadata);
 }
 
+static void storm_small(struct __test_metadata *_metadata)
+{
+	storm_prepare(_metadata, THREADS * WARM_UP);
+	disturb(_metadata, 0);
+	storm_start();
+	storm_wait();
+	storm_end();
+}
+
 /*
- * Pairs are right but where an event is switched on or off, and nothing is
- * recorded when all is off again.
+ * Pairs are right but where an event is switched on or off; at the end all is
+ * recorded if it is on, and nothing if it is off.
  */
 TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 {
-	long count = storm_size();
+	long count = 4 * storm_size();
 	struct check check;
-	int rounds = 0;
+	size_t i;
 
 	prepare_buffer(_metadata, 2 * count);
 	ASSERT_EQ(0, trace_create_other());
 	storm_prepare(_metadata, count);
 	turn_on(_metadata, "traps");
 	disturb(_metadata, INTERRUPT | MIGRATE);
+	/* Switching takes long where all CPUs are busy. */
+	storm.pause_us = 10000;
 	storm_start();
-	for (; !storm_done(); rounds++) {
-		operate_here(_metadata, &here[rounds % ARRAY_SIZE(here)]);
-		operate_elsewhere(_metadata, &elsewhere[rounds % ARRAY_SIZE(elsewhere)]);
+	for (i = 0; i < 2 * ARRAY_SIZE(elsewhere) && !storm_done(); i++) {
+		operate_here(_metadata, &here[i % ARRAY_SIZE(here)]);
+		operate_elsewhere(_metadata, &elsewhere[i % ARRAY_SIZE(elsewhere)]);
 	}
+	EXPECT_LE(ARRAY_SIZE(elsewhere), i);
+	storm_stop();
 	storm_wait();
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	storm_end();
 	EXPECT_EQ(0, trace_remove_other());
-	TH_LOG("%d of %zu operations", rounds, ARRAY_SIZE(elsewhere));
+	TH_LOG("%zu of %zu operations, %lu exceptions", i, 2 * ARRAY_SIZE(elsewhere),
+	       storm_sum());
 	EXPECT_EQ(0, stat_sum("overrun"));
 	check_pairs(_metadata, &check);
 	EXPECT_LT(0, check.records);
 
+	storm_small(_metadata);
+	check_pairs(_metadata, &check);
+	check_counts(_metadata, &check);
+
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	EXPECT_FALSE(is_on(TRACE_TOP "events/traps/enable"));
-	storm_prepare(_metadata, THREADS * WARM_UP);
-	disturb(_metadata, 0);
-	storm_start();
-	storm_wait();
-	storm_end();
+	ASSERT_EQ(0, trace_write("trace", ""));
+	storm_small(_metadata);
 	EXPECT_EQ(0, stat_sum("entries"));
 }
 
