@@ -17,9 +17,9 @@
 #include "trace.h"
 
 /* In the commit field of a page */
-#define MISSED_EVENTS	(1UL << 31)
-#define MISSED_STORED	(1UL << 30)
-#define COMMIT_SIZE	((1UL << 27) - 1)
+#define MISSED_EVENTS	0x80000000UL
+#define MISSED_STORED	0x40000000UL
+#define COMMIT_SIZE	0x07ffffffUL
 
 /* In the type_len field of an event; less: the length in words */
 #define TYPE_PADDING	29
@@ -71,7 +71,8 @@ static bool read_format(struct format *format)
 	text = trace_read(file);
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
-		sscanf(line, "ID: %u", &format->id);
+		if (sscanf(line, "ID: %u", &format->id) == 1)
+			continue;
 		if (sscanf(line, " field:%*[^;]; offset:%u; size:%u;", &offset, &size) != 2)
 			continue;
 		line[strcspn(line, ";[")] = '\0';
