@@ -1064,7 +1064,7 @@ FIXTURE_SETUP(asleep)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	if (!userfault_available()) {
+	if (!userfault_available(false)) {
 		trace_remove();
 		SKIP(return, "no userfaultfd");
 	}

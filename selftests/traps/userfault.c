@@ -17,25 +17,28 @@
 static void (*on_userfault)(void *address);
 static int fd = -1;
 
-static int open_userfault(void)
+static int open_userfault(struct uffdio_api *api)
 {
-	struct uffdio_api api = { .api = UFFD_API };
 	int new = syscall(SYS_userfaultfd, O_CLOEXEC);
 
-	if (new >= 0 && ioctl(new, UFFDIO_API, &api)) {
+	*api = (struct uffdio_api) { .api = UFFD_API };
+	if (new >= 0 && ioctl(new, UFFDIO_API, api)) {
 		close(new);
 		new = -1;
 	}
 	return new;
 }
 
-bool userfault_available(void)
+/* With write protection? */
+bool userfault_available(bool protect)
 {
-	int new = open_userfault();
+	struct uffdio_api api;
+	int new = open_userfault(&api);
 
-	if (new >= 0)
-		close(new);
-	return new >= 0;
+	if (new < 0)
+		return false;
+	close(new);
+	return !protect || api.features & UFFD_FEATURE_PAGEFAULT_FLAG_WP;
 }
 
 static void *serve(void *unused)
@@ -65,6 +68,7 @@ char *userfault_map(int pages, bool protect, void (*on_fault)(void *address))
 		.range	= { (unsigned long)map, pages * PAGE },
 		.mode	= protect ? UFFDIO_REGISTER_MODE_WP : UFFDIO_REGISTER_MODE_MISSING,
 	};
+	struct uffdio_api api;
 	pthread_t thread;
 
 	if (!map)
@@ -72,7 +76,7 @@ char *userfault_map(int pages, bool protect, void (*on_fault)(void *address))
 	if (protect)
 		memset(map, 1, pages * PAGE);
 	on_userfault = on_fault;
-	fd = open_userfault();
+	fd = open_userfault(&api);
 	if (fd < 0 || ioctl(fd, UFFDIO_REGISTER, &range))
 		return NULL;
 	if (protect)

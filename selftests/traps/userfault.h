@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-bool userfault_available(void);
+bool userfault_available(bool protect);
 
 /*
  * @pages pages, present and write-protected if @protect, else missing. The
