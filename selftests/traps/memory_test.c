@@ -456,22 +456,12 @@ FIXTURE_VARIANT_ADD(memory, stack) {
 	.result		= "MINOR",
 };
 
-/*
- * Where there are locks of VMAs, the first retry is the one with the lock of the
- * whole address space, and does not count as waiting.
- */
-#ifdef __x86_64__
-#define COPIED	"MINOR"
-#else
-#define COPIED	"MAJOR"
-#endif
-
 FIXTURE_VARIANT_ADD(memory, userfault_missing) {
 	.need		= need_userfault,
 	.map		= map_missing,
 	.raise		= raise_write,
 	.error_code	= "WRITE|USER",
-	.result		= COPIED,
+	.result		= USERFAULT_RESULT,
 };
 
 FIXTURE_VARIANT_ADD(memory, userfault_protected) {
@@ -479,7 +469,7 @@ FIXTURE_VARIANT_ADD(memory, userfault_protected) {
 	.map		= map_protected,
 	.raise		= raise_write,
 	.error_code	= "PROT|WRITE|USER",
-	.result		= COPIED,
+	.result		= USERFAULT_RESULT,
 };
 
 FIXTURE_VARIANT_ADD(memory, userfault_interrupted) {
@@ -488,7 +478,7 @@ FIXTURE_VARIANT_ADD(memory, userfault_interrupted) {
 	.raise		= raise_write,
 	.error_code	= "WRITE|USER",
 	.result		= "RETRY",
-	.again		= COPIED,
+	.again		= USERFAULT_RESULT,
 	.signal		= SIGTRAP,
 };
 

@@ -216,7 +216,8 @@ TEST_F(machine_check, recorded)
 
 	snprintf(entry, sizeof(entry), "*: trap_entry: #MC vector=18 error_code=0x0 ip=* %s",
 		 variant->mode);
-	snprintf(exit, sizeof(exit), "*: trap_exit: #MC vector=18 error_code=0x0 ip=* %s duration=[1-9]*",
+	snprintf(exit, sizeof(exit),
+		 "*: trap_exit: #MC vector=18 error_code=0x0 ip=* %s duration=[1-9]*",
 		 variant->mode);
 	/* The CPU is idle, or busy in user mode. */
 	if (!strcmp(variant->mode, "user")) {

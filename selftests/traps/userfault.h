@@ -8,6 +8,16 @@
 
 #include <stdbool.h>
 
+/*
+ * How such a fault ends. Where there are locks of VMAs, the first retry is the one
+ * with the lock of the whole address space, and does not count as waiting.
+ */
+#ifdef __x86_64__
+#define USERFAULT_RESULT	"MINOR"
+#else
+#define USERFAULT_RESULT	"MAJOR"
+#endif
+
 bool userfault_available(bool protect);
 
 /*
