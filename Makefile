@@ -8,7 +8,7 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 # The quick ones first.
-CHECKS := shell headers apply checkpatch drift kselftest demo bisect
+CHECKS := shell headers apply checkpatch drift kselftest bench demo bisect
 
 .PHONY: help
 help:
@@ -22,6 +22,7 @@ help:
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
+	@echo '  make bench               measure what the events cost, write Documentation/performance.md'
 	@echo '  make patches             regenerate the patches made of files in this repository'
 	@echo
 	@echo '  make clean               remove what was built; the kernel source stays'
@@ -45,10 +46,16 @@ demo: kernel
 vm: kernel
 	@tools/vm/run -i
 
+.PHONY: bench
+bench: kernel
+	@tools/kernel/vanilla $(KERNEL)
+	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
+	@tools/bench/all $(KERNEL)
+
 .PHONY: check $(CHECKS:%=check-%)
 check: kernel
 	@ci/run $(CHECKS)
-check-kselftest check-demo: kernel
+check-kselftest check-bench check-demo: kernel
 $(CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
 
@@ -62,6 +69,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/demo build/vm build/log build/*/x86_64-* build/*/kselftest
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/kselftest
 distclean:
 	rm -rf build

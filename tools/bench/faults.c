@@ -36,6 +36,8 @@
 #define PAGE		4096UL
 #define FAULT_AROUND	(16 * PAGE)	/* what one fault on a file maps */
 
+#define FLAG_TF		0x100L
+
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 static char *area;
@@ -124,6 +126,7 @@ static void skip(int sig, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 
 	uc->uc_mcontext.gregs[REG_RIP] += insn_size;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~FLAG_TF;
 }
 
 static void handle(int sig, unsigned int size)
@@ -137,7 +140,7 @@ static void handle(int sig, unsigned int size)
 static void handle_segv(void) { handle(SIGSEGV, 2); }
 static void handle_gp(void) { handle(SIGSEGV, 1); }
 static void handle_ud(void) { handle(SIGILL, 2); }
-static void handle_bp(void) { handle(SIGTRAP, 0); }
+static void handle_trap(void) { handle(SIGTRAP, 0); }
 static void handle_de(void) { handle(SIGFPE, 2); }
 
 static void segv(unsigned int i)
@@ -158,6 +161,13 @@ static void ud(unsigned int i)
 static void bp(unsigned int i)
 {
 	asm volatile("int3");
+}
+
+static void db(unsigned int i)
+{
+	/* Single step: the nop is stepped over, then the handler clears the flag. */
+	asm volatile("leaq -128(%%rsp), %%rsp; pushfq; orq %0, (%%rsp); popfq; nop;"
+		     "leaq 128(%%rsp), %%rsp" : : "i" (FLAG_TF) : "cc", "memory");
 }
 
 static void de(unsigned int i)
@@ -235,7 +245,8 @@ static const struct kind {
 	{ "segv",	handle_segv,		segv,		NULL },
 	{ "gp",		handle_gp,		gp,		NULL },
 	{ "ud",		handle_ud,		ud,		NULL },
-	{ "bp",		handle_bp,		bp,		NULL },
+	{ "bp",		handle_trap,		bp,		NULL },
+	{ "db",		handle_trap,		db,		NULL },
 	{ "de",		handle_de,		de,		NULL },
 	{ "time",	NULL,			time_syscall,	NULL },
 	{ "syscall",	NULL,			null_syscall,	NULL },
@@ -312,7 +323,7 @@ static int open_tty(const char *name)
 int main(int argc, char **argv)
 {
 	static const struct kind loop = { "loop", NULL, empty, NULL };
-	unsigned int rounds = 8;
+	unsigned int rounds = 32;
 	unsigned long ticks;
 	int tty = -1, option;
 
