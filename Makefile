@@ -27,6 +27,7 @@ help:
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
+	@echo '  make bench               measure what the events cost, write Documentation/performance.md'
 	@echo '  make patches             regenerate the patches made of files in this repository'
 	@echo '  make coverage            regenerate Documentation/coverage.md from the logs of the checks'
 	@echo
@@ -53,12 +54,18 @@ demo: kernel
 vm: kernel
 	@tools/vm/run -i
 
+.PHONY: bench
+bench: kernel
+	@tools/kernel/vanilla $(KERNEL)
+	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
+	@tools/bench/all $(KERNEL)
+
 .PHONY: check check-all $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%)
 check: kernel kernel-i386
 	@ci/run $(CHECKS)
 check-all: kernel kernel-i386
 	@ci/run $(CHECKS) $(LONG_CHECKS)
-check-demo $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+check-bench check-demo $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
@@ -77,6 +84,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/upstream build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/upstream build/bochs* build/busybox-*
 distclean:
 	rm -rf build

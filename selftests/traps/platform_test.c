@@ -119,32 +119,35 @@ FIXTURE_TEARDOWN_PARENT(nmi)
 }
 
 /*
- * Each NMI has an entry and an exit, in the mode that it interrupts; in user mode
- * that may be the kernel's for a timer.
+ * Each NMI has an entry and an exit. Those that a program sends to itself all
+ * interrupt the kernel. Of those from another CPU most interrupt user mode: some
+ * may hit the kernel, or another task.
  */
 TEST_F(nmi, recorded)
 {
 	const char *mode = variant->user ? "user" : "kernel";
-	int entries, exits;
 	struct trace trace;
+	int entries;
 
 	turn_on(_metadata, "traps");
 	finish(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(0, self->child.report->error);
-	EXPECT_EQ(NMIS, trace_count(&trace, "trap_entry", "NMI vector=2 error_code=0x0 ip=*"));
-	EXPECT_EQ(NMIS, trace_count(&trace, "trap_exit", "NMI vector=2 error_code=0x0 ip=*"));
-	EXPECT_EQ(2 * NMIS, trace_count(&trace, "trap_*", "*"));
-	entries = trace_count(&trace, "trap_entry", "* %s", mode);
-	exits = trace_count(&trace, "trap_exit", "* %s", mode);
-	EXPECT_EQ(entries, exits);
+	entries = trace_count(&trace, "trap_entry", "NMI vector=2 error_code=0x0 ip=* %s", mode);
+	EXPECT_EQ(entries, trace_count(&trace, "trap_exit",
+				       "NMI vector=2 error_code=0x0 ip=* %s", mode));
+	EXPECT_GE(NMIS, entries);
 	EXPECT_LE(variant->user ? NMIS / 2 : NMIS, entries);
+	EXPECT_EQ(trace_count(&trace, "trap_*", "NMI *"), trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
 /* --- Tests of machine checks */
 
 #define MACHINE_CHECKS	20	/* at most, to see one in the wanted mode */
+
+#define ANY_ENTRY	"*: trap_entry: #MC *"
+#define ANY_EXIT	"*: trap_exit: #MC *"
 
 FIXTURE(machine_check) {
 	struct child child;
@@ -182,16 +185,6 @@ FIXTURE_TEARDOWN_PARENT(machine_check)
 	tear_down(_metadata);
 }
 
-static void raise_machine_check(struct __test_metadata *_metadata)
-{
-	int fd = open(getenv("TRAPS_MONITOR"), O_WRONLY);
-
-	ASSERT_LE(0, fd);
-	ASSERT_LT(0, dprintf(fd, "%s\n", getenv("TRAPS_MACHINE_CHECK")));
-	close(fd);
-	usleep(200000);
-}
-
 static int count_lines(const char *pattern)
 {
 	char *text = trace_read("trace"), *line, *next = text;
@@ -203,6 +196,18 @@ static int count_lines(const char *pattern)
 	return count;
 }
 
+/* It comes a moment later. */
+static void raise_machine_check(struct __test_metadata *_metadata)
+{
+	int fd = open(getenv("TRAPS_MONITOR"), O_WRONLY), before = count_lines(ANY_EXIT);
+
+	ASSERT_LE(0, fd);
+	ASSERT_LT(0, dprintf(fd, "%s\n", getenv("TRAPS_MACHINE_CHECK")));
+	close(fd);
+	for (int i = 0; i < 1000 && count_lines(ANY_EXIT) == before; i++)
+		usleep(10000);
+}
+
 /* Each machine check has an entry and an exit, in the mode that it interrupts. */
 TEST_F(machine_check, recorded)
 {
@@ -211,7 +216,8 @@ TEST_F(machine_check, recorded)
 
 	snprintf(entry, sizeof(entry), "*: trap_entry: #MC vector=18 error_code=0x0 ip=* %s",
 		 variant->mode);
-	snprintf(exit, sizeof(exit), "*: trap_exit: #MC vector=18 error_code=0x0 ip=* %s duration=[1-9]*",
+	snprintf(exit, sizeof(exit),
+		 "*: trap_exit: #MC vector=18 error_code=0x0 ip=* %s duration=[1-9]*",
 		 variant->mode);
 	/* The CPU is idle, or busy in user mode. */
 	if (!strcmp(variant->mode, "user")) {
@@ -224,13 +230,13 @@ TEST_F(machine_check, recorded)
 	turn_on(_metadata, "traps/trap_entry");
 	turn_on(_metadata, "traps/trap_exit");
 
-	while (raised++ < MACHINE_CHECKS && !count_lines(entry))
+	for (; raised < MACHINE_CHECKS && !count_lines(entry); raised++)
 		raise_machine_check(_metadata);
 
 	EXPECT_LE(1, count_lines(entry));
 	EXPECT_EQ(count_lines(entry), count_lines(exit));
-	EXPECT_EQ(raised - 1, count_lines("*: trap_entry: #MC *"));
-	EXPECT_EQ(raised - 1, count_lines("*: trap_exit: #MC *"));
+	EXPECT_EQ(raised, count_lines(ANY_ENTRY));
+	EXPECT_EQ(raised, count_lines(ANY_EXIT));
 	if (shared) {
 		shared->end = 1;
 		child_end(&self->child);

@@ -201,6 +201,7 @@ FUNCTION(raise_cp):
 	test	%rax, %rax
 	jnz	2f
 	call	1f
+	nop			/* a call of what follows it has no shadow */
 1:	lea	raise_cp_resume(%rip), %rax
 	mov	%rax, (%rsp)
 LABEL(raise_cp_ip):

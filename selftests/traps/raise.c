@@ -51,7 +51,6 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	/* What is misaligned in this function is not meant. */
 	__writeeflags(__readeflags() & ~FLAG_AC);
 
-
 	if (report->raised_count < (int)ARRAY_SIZE(report->raised))
 		report->raised[report->raised_count] = (struct raised) {
 			.signal		= signal,

@@ -53,8 +53,8 @@ extern int raise_steps;
 
 /* Between processes: one waits in user mode until the other ends that. */
 struct spin {
-	volatile int end;
-	volatile int begun;
+	int end;
+	int begun;
 };
 
 /* raise.S */

@@ -21,7 +21,7 @@
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
 
-static char instance[64], kprobe[32];
+static char instance[64], other[80], kprobe[32];
 static char optimization[8];
 static pid_t traced_pid;	/* 0: any */
 
@@ -80,6 +80,7 @@ static void __attribute__((constructor)) find_names(void)
 	char *text;
 
 	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
+	snprintf(other, sizeof(other), "%s_other", instance);
 	snprintf(kprobe, sizeof(kprobe), "traps_test_%d/probe", getpid());
 	text = file_read(OPTIMIZATION);
 	if (text)
@@ -91,6 +92,7 @@ static void __attribute__((constructor)) find_names(void)
 static void __attribute__((destructor)) remove_left(void)
 {
 	trace_remove();
+	trace_remove_other();
 	trace_remove_kprobe();
 }
 
@@ -119,10 +121,10 @@ int trace_create(void)
 }
 
 /* A dying child may hold the instance for another moment. */
-int trace_remove(void)
+static int remove_instance(const char *path)
 {
 	for (int i = 0; i < 100; i++) {
-		if (!rmdir(instance))
+		if (!rmdir(path))
 			return 0;
 		if (errno != EBUSY)
 			break;
@@ -131,29 +133,55 @@ int trace_remove(void)
 	return -errno;
 }
 
+int trace_remove(void)
+{
+	return remove_instance(instance);
+}
+
+/* A second instance: TRACE_OTHER in front of a file's name. */
+int trace_create_other(void)
+{
+	return mkdir(other, 0700) ? -errno : 0;
+}
+
+int trace_remove_other(void)
+{
+	return remove_instance(other);
+}
+
+/* The path of a file of the instance, or as the name's prefix says. */
+static const char *path_of(const char *file)
+{
+	static __thread char path[256];
+
+	if (!strncmp(file, TRACE_TOP, strlen(TRACE_TOP)))
+		snprintf(path, sizeof(path), "%s/%s", TRACEFS, file + strlen(TRACE_TOP));
+	else if (!strncmp(file, TRACE_OTHER, strlen(TRACE_OTHER)))
+		snprintf(path, sizeof(path), "%s/%s", other, file + strlen(TRACE_OTHER));
+	else
+		snprintf(path, sizeof(path), "%s/%s", instance, file);
+	return path;
+}
+
 int trace_write(const char *file, const char *value)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return write_path(path, value);
+	return write_path(path_of(file), value);
 }
 
 /* The file's text, to be freed, or NULL. */
 char *trace_read(const char *file)
 {
-	char path[256];
+	return file_read(path_of(file));
+}
 
-	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return file_read(path);
+int trace_open(const char *file, int flags)
+{
+	return open(path_of(file), flags | O_CLOEXEC);
 }
 
 int trace_open_marker(void)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/trace_marker", instance);
-	return open(path, O_WRONLY | O_CLOEXEC);
+	return trace_open("trace_marker", O_WRONLY);
 }
 
 /*
@@ -177,18 +205,27 @@ int trace_prepare(pid_t pid, int cpu)
 	return trace_write(text, BUFFER_KB);
 }
 
-/* Was anything not recorded for lack of room? */
-bool trace_lost(int cpu)
+/* A number in the CPU's stats, such as "entries", or -1. */
+long trace_stat(int cpu, const char *name)
 {
-	char file[64], *text;
-	bool lost;
+	char file[64], *text, *line, *rest;
+	size_t length = strlen(name);
+	long number = -1;
 
 	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
 	text = trace_read(file);
-	lost = !text || !strstr(text, "\noverrun: 0\n") ||
-	       !strstr(text, "\ndropped events: 0\n");
+	rest = text;
+	while ((line = strsep(&rest, "\n")))
+		if (!strncmp(line, name, length) && line[length] == ':')
+			number = atol(line + length + 1);
 	free(text);
-	return lost;
+	return number;
+}
+
+/* Was anything not recorded for lack of room? */
+bool trace_lost(int cpu)
+{
+	return trace_stat(cpu, "overrun") || trace_stat(cpu, "dropped events");
 }
 
 /*

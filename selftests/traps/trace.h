@@ -30,14 +30,22 @@ struct trace {
 char *file_read(const char *path);
 bool file_has_word(const char *path, const char *word);
 
+/* In front of a file's name: that of the top level, of the second instance. */
+#define TRACE_TOP	"/top/"
+#define TRACE_OTHER	"/other/"
+
 bool trace_available(void);
 int trace_create(void);
 int trace_remove(void);
+int trace_create_other(void);
+int trace_remove_other(void);
 int trace_write(const char *file, const char *value);
 bool trace_exists(void);
 char *trace_read(const char *file);
+int trace_open(const char *file, int flags);
 int trace_open_marker(void);
 int trace_prepare(pid_t pid, int cpu);
+long trace_stat(int cpu, const char *name);
 bool trace_lost(int cpu);
 
 int trace_add_kprobe(const char *function);

@@ -26,8 +26,8 @@
 #define IRET_VECTOR	32
 
 /* Entry 1 of the LDT. */
-#define LDT_SELECTOR	(1 << 3 | 4 | 3)
-#define LDT_ERROR_CODE	(1 << 3 | 4)
+#define LDT_SELECTOR	0xf
+#define LDT_ERROR_CODE	0xc
 
 static int kernel_bits(void)
 {

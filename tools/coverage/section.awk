@@ -48,8 +48,19 @@ FILENAME ~ /impossible$/ {
 
 # --- logs
 /^# machine: / {
-	if (!name)
+	if (!name) {
+		# Another package of the same release does not make the page stale.
 		name = substr($0, 12)
+		sub(/QEMU emulator version/, "QEMU", name)
+		sub(/ \(Debian[^)]*\)/, "", name)
+		while (match(name, /[0-9]+\.[0-9]+[.+~-][^ ,;]*/)) {
+			rest = substr(name, RSTART + RLENGTH)
+			before = substr(name, 1, RSTART - 1)
+			version = substr(name, RSTART, RLENGTH)
+			match(version, /[0-9]+\.[0-9]+/)
+			name = before substr(version, 1, RLENGTH) rest
+		}
+	}
 	next
 }
 /^# test / {

@@ -14,6 +14,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nmi.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -21,7 +22,6 @@
 #include <asm/apic.h>
 #include <asm/desc.h>
 #include <asm/fpu/api.h>
-#include <asm/nmi.h>
 #include <asm/special_insns.h>
 
 #include "raiser.h"
