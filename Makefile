@@ -11,8 +11,8 @@ MAKEFLAGS += --no-print-directory
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
 	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage demo bisect
-# What does not fit into the time of "make check". Each builds its own kernels.
-LONG_CHECKS := debug-kasan debug-kcsan upstream
+# What does not fit into the time of "make check". Most build their own kernels.
+LONG_CHECKS := debug-kasan debug-kcsan upstream storm
 
 .PHONY: help
 help:
@@ -21,7 +21,7 @@ help:
 	@echo '  make demo                build and boot the patched kernel, trace a real program'
 	@echo '  make demo CMD="..."      trace a command of yours'
 	@echo '  make check               all checks; also what CI runs'
-	@echo '  make check-all           these and the long ones: debug kernels, upstream suites'
+	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
 	@echo '  make check-NAME          one of them: ci/README.md'
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
@@ -65,7 +65,7 @@ check: kernel kernel-i386
 	@ci/run $(CHECKS)
 check-all: kernel kernel-i386
 	@ci/run $(CHECKS) $(LONG_CHECKS)
-check-bench check-demo $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+check-bench check-demo check-storm $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
