@@ -33,6 +33,7 @@
 #define HUGE_PAGE	(2L << 20)
 #define STACK_STEP	(64L << 10)
 #define NOTE_SIZE	32
+#define TIMEOUT		300		/* seconds: swapping takes long with KASAN */
 
 /* --- What must be there; each returns why it cannot, or NULL */
 
@@ -588,7 +589,7 @@ static void check_durations(struct __test_metadata *_metadata,
 }
 
 /* Once, with the result, and no other page fault. */
-TEST_F(memory, recorded)
+TEST_F_TIMEOUT(memory, recorded, TIMEOUT)
 {
 	int count = variant->again ? 2 : 1;
 	const struct report *report;
