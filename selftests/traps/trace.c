@@ -21,11 +21,11 @@
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
 
-static char instance[64], kprobe[32];
+static char instance[64], kprobe_group[32], kprobe[40];
 static char optimization[8];
 static pid_t traced_pid;	/* 0: any */
 
-static int write_path(const char *path, const char *value)
+int trace_write_path(const char *path, const char *value)
 {
 	int ret = 0, fd = open(path, O_WRONLY | O_APPEND);
 
@@ -38,7 +38,7 @@ static int write_path(const char *path, const char *value)
 }
 
 /* The file's text, to be freed, or NULL. */
-static char *read_path(const char *path)
+char *trace_read_path(const char *path)
 {
 	size_t size = 0, room = 1 << 16;
 	char *text = malloc(room);
@@ -68,8 +68,9 @@ static void __attribute__((constructor)) find_names(void)
 	char *text;
 
 	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
-	snprintf(kprobe, sizeof(kprobe), "traps_test_%d/probe", getpid());
-	text = read_path(OPTIMIZATION);
+	snprintf(kprobe_group, sizeof(kprobe_group), "traps_test_%d", getpid());
+	snprintf(kprobe, sizeof(kprobe), "%s/probe", kprobe_group);
+	text = trace_read_path(OPTIMIZATION);
 	if (text)
 		snprintf(optimization, sizeof(optimization), "%s", text);
 	free(text);
@@ -85,7 +86,7 @@ static void __attribute__((destructor)) remove_left(void)
 static void restore_optimization(void)
 {
 	if (*optimization)
-		write_path(OPTIMIZATION, optimization);
+		trace_write_path(OPTIMIZATION, optimization);
 }
 
 bool trace_exists(void)
@@ -124,7 +125,7 @@ int trace_write(const char *file, const char *value)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return write_path(path, value);
+	return trace_write_path(path, value);
 }
 
 /* The file's text, to be freed, or NULL. */
@@ -133,7 +134,21 @@ char *trace_read(const char *file)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return read_path(path);
+	return trace_read_path(path);
+}
+
+/* Forgets what was recorded. */
+int trace_clear(void)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	fd = open(path, O_WRONLY | O_TRUNC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
 }
 
 int trace_open_marker(void)
@@ -189,10 +204,10 @@ int trace_add_kprobe(const char *function)
 	int ret = -EINVAL;
 
 	/* A breakpoint, not a jump instead of it. */
-	write_path(OPTIMIZATION, "0");
+	trace_write_path(OPTIMIZATION, "0");
 	for (int offset = 5; offset < 32 && ret; offset++) {
 		snprintf(text, sizeof(text), "p:%s %s+%d", kprobe, function, offset);
-		ret = write_path(TRACEFS "/kprobe_events", text);
+		ret = trace_write_path(TRACEFS "/kprobe_events", text);
 	}
 	if (ret)
 		restore_optimization();
@@ -207,10 +222,50 @@ int trace_enable_kprobe(void)
 	return trace_write(file, "1");
 }
 
+/* The n-th breakpoint at an address: of a function, or within one. */
+int trace_add_kprobe_at(unsigned long address, int n)
+{
+	char text[64];
+
+	trace_write_path(OPTIMIZATION, "0");
+	snprintf(text, sizeof(text), "p:%s_%d 0x%lx", kprobe, n, address);
+	return trace_write_path(TRACEFS "/kprobe_events", text);
+}
+
+int trace_switch_kprobe_at(int n, bool on)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s_%d/enable", kprobe, n);
+	return trace_write(file, on ? "1" : "0");
+}
+
+int trace_switch_kprobes(bool on)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s/enable", kprobe_group);
+	return trace_write(file, on ? "1" : "0");
+}
+
+/* How often each of them was hit, also while another one was handled. */
+void trace_kprobes_hits(unsigned long *hits, int count)
+{
+	char *text = trace_read_path(TRACEFS "/kprobe_profile"), *rest = text, *line;
+	unsigned long hit, missed;
+	int n;
+
+	memset(hits, 0, count * sizeof(*hits));
+	while (rest && (line = strsep(&rest, "\n")))
+		if (sscanf(line, " probe_%d %lu %lu", &n, &hit, &missed) == 3 && n < count)
+			hits[n] = hit + missed;
+	free(text);
+}
+
 bool trace_kprobe_exists(void)
 {
-	char *text = read_path(TRACEFS "/kprobe_events");
-	bool exists = text && strstr(text, kprobe);
+	char *text = trace_read_path(TRACEFS "/kprobe_events");
+	bool exists = text && strstr(text, kprobe_group);
 
 	free(text);
 	return exists;
@@ -219,7 +274,7 @@ bool trace_kprobe_exists(void)
 /* How often was it hit, also while another one was handled? */
 long trace_kprobe_hits(void)
 {
-	char *text = read_path(TRACEFS "/kprobe_profile");
+	char *text = trace_read_path(TRACEFS "/kprobe_profile");
 	unsigned long hits = 0, misses = 0;
 
 	if (text)
@@ -228,6 +283,7 @@ long trace_kprobe_hits(void)
 	return hits + misses;
 }
 
+/* All of this program. */
 int trace_remove_kprobe(void)
 {
 	char text[64];
@@ -235,8 +291,8 @@ int trace_remove_kprobe(void)
 	if (!trace_kprobe_exists())
 		return 0;
 	restore_optimization();
-	snprintf(text, sizeof(text), "-:%s", kprobe);
-	return write_path(TRACEFS "/kprobe_events", text);
+	snprintf(text, sizeof(text), "-:%s/", kprobe_group);
+	return trace_write_path(TRACEFS "/kprobe_events", text);
 }
 
 /*

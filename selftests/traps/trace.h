@@ -27,12 +27,16 @@ struct trace {
 	int count;
 };
 
+int trace_write_path(const char *path, const char *value);
+char *trace_read_path(const char *path);
+
 bool trace_available(void);
 int trace_create(void);
 int trace_remove(void);
 int trace_write(const char *file, const char *value);
 bool trace_exists(void);
 char *trace_read(const char *file);
+int trace_clear(void);
 int trace_open_marker(void);
 int trace_prepare(pid_t pid, int cpu);
 bool trace_lost(int cpu);
@@ -40,6 +44,10 @@ bool trace_lost(int cpu);
 int trace_add_kprobe(const char *function);
 int trace_enable_kprobe(void);
 long trace_kprobe_hits(void);
+int trace_add_kprobe_at(unsigned long address, int n);
+int trace_switch_kprobe_at(int n, bool on);
+int trace_switch_kprobes(bool on);
+void trace_kprobes_hits(unsigned long *hits, int count);
 int trace_remove_kprobe(void);
 bool trace_kprobe_exists(void);
 
