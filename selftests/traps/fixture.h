@@ -69,8 +69,6 @@ static inline void finish(struct __test_metadata *_metadata, struct child *child
 {
 	ASSERT_EQ(0, child_go(child));
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
-	/* The text of some tracers has another form. */
-	ASSERT_EQ(0, trace_write("current_tracer", "nop"));
 	child_end(child);
 	ASSERT_FALSE(trace_lost(child->cpu));
 	ASSERT_EQ(0, trace_get(trace));

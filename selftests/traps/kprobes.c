@@ -34,6 +34,11 @@ static const char * const of_other_events[] = {
 	"trace_raw_output_*", "__bpf_trace_*", "__traceiter_*", "__probestub_*",
 };
 
+/* What static calls patch is no function, and must not be probed. */
+static const char * const trampolines[] = {
+	"__SCT__*",
+};
+
 static const char * const of_recording[] = {
 	"*trace*", "*tracing*", "*ring_buffer*", "rb_*", "__rb_*", "*filter*",
 	"event_trigger*", "*hist*", "*perf*", "*unwind*", "stack_*", "*callchain*",
@@ -171,6 +176,7 @@ int functions_find(struct functions *functions)
 
 		function->probe = -1;
 		function->candidate = !function->call && !function->blacklisted &&
+			!MATCHES(function->name, trampolines) &&
 			MATCHES(function->name, of_recording) &&
 			(!MATCHES(function->name, of_other_events) ||
 			 MATCHES(function->name, ours));

@@ -28,6 +28,8 @@
 
 #define MODULE		"test_modules/traps_kprobes.ko"
 #define MODULE_FILE	"/sys/kernel/debug/traps_kprobes"
+/* Not in our instance: that would be read in another form. */
+#define TRACER		"/sys/kernel/tracing/current_tracer"
 #define RCU_EXPEDITED	"/sys/kernel/rcu_expedited"
 
 /* --- What the child raises, and what has to be recorded of it */
@@ -121,6 +123,7 @@ FIXTURE_SETUP(stacks)
 
 FIXTURE_TEARDOWN_PARENT(stacks)
 {
+	EXPECT_EQ(0, trace_write_path(TRACER, "nop"));
 	tear_down(_metadata);
 }
 
@@ -135,12 +138,10 @@ TEST_F_TIMEOUT(stacks, recording, 120)
 	if (trace_write("options/userstacktrace", "1"))
 		SKIP(return, "no user stack traces");
 	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
-	ASSERT_EQ(0, trace_write("tracing_on", "0"));
-	if (trace_write("current_tracer", variant->tracer))
+	if (trace_write_path(TRACER, variant->tracer))
 		SKIP(return, "no %s tracer", variant->tracer);
 	turn_on(_metadata, "traps");
 	turn_on(_metadata, "exceptions/page_fault_kernel");
-	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 	finish(_metadata, &self->child, &trace);
 
 	expect_recorded(_metadata, &self->child, &trace);
@@ -217,11 +218,11 @@ static void work_once(struct __test_metadata *_metadata, struct child *child)
 {
 	struct sampling samplings[ARRAY_SIZE(events)];
 
+	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 	start(_metadata, child, raise_framed);
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
 	ASSERT_EQ(0, trace_clear());
-	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 	ASSERT_EQ(0, child_go(child));
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
@@ -252,7 +253,6 @@ static void find_path(struct __test_metadata *_metadata)
 	int called;
 
 	ASSERT_EQ(0, functions_find(&functions));
-	ASSERT_EQ(0, trace_write("tracing_on", "0"));
 	if (trace_write("current_tracer", "function"))
 		SKIP(return, "no function tracer");
 	attach(_metadata);
