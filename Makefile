@@ -36,7 +36,7 @@ source: setup
 	@tools/kernel/fetch $(KERNEL)
 	@tools/kernel/patch $(KERNEL)
 kernel: source
-	@tools/kernel/build $(KERNEL) x86_64-guest
+	@tools/kernel/build $(KERNEL) x86_64-guest bzImage vmlinux modules
 
 .PHONY: demo vm
 demo: export CMD := $(CMD)

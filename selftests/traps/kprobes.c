@@ -3,12 +3,12 @@
  * Finds the functions that may run while a trap event is recorded. The kernel
  * has two kinds of functions that can be probed:
  *
- * - Those that the function tracer can trace: it tells which ones ran. The
- *   recording has interrupts off, so that those with interrupts on are left out.
+ * - Those that the function tracer can trace: it tells which ones ran, and who
+ *   called them. Those are taken that ran with interrupts off, as the recording
+ *   does, and that another function on the path called.
  * - Those that it cannot, most of them of the tracer itself. Of them all are
- *   taken whose name says that they belong to the tracer, to perf, to a clock, to
- *   the walking of stacks, or to the memory functions that these use: more than
- *   run. Left out are the functions of other events.
+ *   taken whose name says what the recording consists of, more than run. Left
+ *   out are the functions of other events.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,6 +27,8 @@
 
 static const char * const ours[] = {
 	"*_trap_entry", "*_trap_exit", "*_page_fault_entry", "*_page_fault_exit",
+	/* and no other event's either */
+	"perf_trace_buf_*", "perf_trace_run_*",
 };
 
 static const char * const of_other_events[] = {
@@ -40,14 +42,22 @@ static const char * const trampolines[] = {
 };
 
 static const char * const of_recording[] = {
-	"*trace*", "*tracing*", "*ring_buffer*", "rb_*", "__rb_*", "*filter*",
-	"event_trigger*", "*hist*", "*perf*", "*unwind*", "stack_*", "*callchain*",
-	"*clock*", "*recursion*", "irq_work_*", "*memcpy*", "*memset*", "*copy_*user*",
-	"*rcu_*lock*", "*preempt_*", "kernel_text_address", "trap_*", "record_trap_*",
+	/* ftrace */
+	"trace_*", "__trace_*", "tracing_*", "__ftrace_*", "ring_buffer_*", "rb_*", "__rb_*",
+	"filter_*", "event_*", "hist_*", "*tracing_map*", "resolve_var_refs", "record_trap_*",
+	"__traceiter_*", "*irq_work_*", "rcu_is_watching", "jhash",
+	/* perf, BPF */
+	"perf_*", "__perf_*", "*_callchain*", "__output_*", "bpf_trace_*",
+	/* stacks, and the memory that they are in */
+	"stack_trace_*", "arch_stack_*", "unwind_*", "core_kernel_text",
+	"is_ftrace_trampoline", "ftrace_graph_ret_addr", "*memcpy*", "*memset*", "__get_user_*",
+	"copy_from_user*", "copy_to_user*", "rep_*_alternative",
+	/* clocks, see function_is_clock() */
+	"sched_clock*", "native_sched_clock*", "local_clock*",
 };
 
 static const char * const clocks[] = {
-	"*sched_clock*", "trace_clock_local", "local_clock*",
+	"sched_clock*", "native_sched_clock*", "local_clock*", "trace_clock*",
 };
 
 static bool matches(const char *name, const char * const *patterns, size_t count)
@@ -184,39 +194,81 @@ int functions_find(struct functions *functions)
 	return 0;
 }
 
+/* "comm-pid [cpu] flags time: function <-caller" with interrupts off? */
+static bool parse_call(char *line, int pid, char **name, char **caller)
+{
+	char *flags, *text = strstr(line, ": ");
+
+	if (!text || strlen(line) < 17 || atoi(line + 17) != pid)
+		return false;
+	flags = strstr(line, "] ");
+	*name = text + 2;
+	*caller = strstr(text, " <-");
+	if (!flags || !strchr("dD", flags[2]) || !*caller)
+		return false;
+	**caller = '\0';
+	*caller += strlen(" <-");
+	return true;
+}
+
+static bool is_candidate(const struct functions *functions, const char *name)
+{
+	for (int i = 0; i < functions->count; i++)
+		if (functions->list[i].candidate && !strcmp(functions->list[i].name, name))
+			return true;
+	return false;
+}
+
 /**
- * functions_add_called - add what the function tracer saw the process call
+ * functions_add_called - add what the function tracer saw candidates call
  * @functions: what functions_find() found
- * @pid: the process
+ * @pid: the process to look at
  *
- * Return: how many functions that are.
+ * Return: how many functions were added.
  */
 int functions_add_called(struct functions *functions, int pid)
 {
 	char *text = trace_read("trace"), *rest = text, *line;
-	const char *called[2048];
-	int count = 0;
+	struct { char *name, *caller; } calls[2048];
+	int count = 0, added = 0, before;
 
 	while (rest && (line = strsep(&rest, "\n"))) {
-		char flags[16], name[128];
+		char *name, *caller;
 		int i;
 
-		if (strlen(line) < 17 || atoi(line + 17) != pid ||
-		    sscanf(line + 16, "-%*d [%*d] %15s %*f: %127s <-", flags, name) != 2 ||
-		    !strchr("dD", flags[0]) || !strstr(line, " <-"))
+		if (!parse_call(line, pid, &name, &caller))
 			continue;
-		for (i = 0; i < count && strcmp(called[i], name); i++)
-			;
-		if (i == count && count < (int)ARRAY_SIZE(called))
-			called[count++] = strdup(name);
+		for (i = 0; i < count; i++)
+			if (!strcmp(calls[i].name, name) && !strcmp(calls[i].caller, caller))
+				break;
+		if (i == (int)ARRAY_SIZE(calls))
+			return -1;
+		calls[i].name = name;
+		calls[i].caller = caller;
+		if (i == count)
+			count++;
 	}
+
+	/* Until no caller is new. */
+	do {
+		before = added;
+		for (int i = 0; i < count; i++) {
+			if (!calls[i].name || !is_candidate(functions, calls[i].caller))
+				continue;
+			for (int j = 0; j < functions->count; j++) {
+				struct function *function = &functions->list[j];
+
+				if (strcmp(function->name, calls[i].name) ||
+				    function->blacklisted || function->candidate)
+					continue;
+				function->candidate = true;
+				added++;
+			}
+			calls[i].name = NULL;
+		}
+	} while (added > before);
 	free(text);
-	for (int i = 0; i < functions->count; i++)
-		for (int j = 0; j < count; j++)
-			if (!strcmp(functions->list[i].name, called[j]) &&
-			    !functions->list[i].blacklisted)
-				functions->list[i].candidate = true;
-	return count;
+	return added;
 }
 
 /**

@@ -232,7 +232,7 @@ int trace_add_kprobe_at(unsigned long address, int n)
 	return trace_write_path(TRACEFS "/kprobe_events", text);
 }
 
-int trace_switch_kprobe_at(int n, bool on)
+int trace_turn_kprobe_at(int n, bool on)
 {
 	char file[64];
 
@@ -240,16 +240,16 @@ int trace_switch_kprobe_at(int n, bool on)
 	return trace_write(file, on ? "1" : "0");
 }
 
-int trace_switch_kprobes(bool on)
+int trace_filter_kprobes(const char *filter)
 {
 	char file[64];
 
-	snprintf(file, sizeof(file), "events/%s/enable", kprobe_group);
-	return trace_write(file, on ? "1" : "0");
+	snprintf(file, sizeof(file), "events/%s/filter", kprobe_group);
+	return trace_write(file, filter);
 }
 
 /* How often each of them was hit, also while another one was handled. */
-void trace_kprobes_hits(unsigned long *hits, int count)
+void trace_get_kprobe_hits(unsigned long *hits, int count)
 {
 	char *text = trace_read_path(TRACEFS "/kprobe_profile"), *rest = text, *line;
 	unsigned long hit, missed;

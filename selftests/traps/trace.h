@@ -45,9 +45,9 @@ int trace_add_kprobe(const char *function);
 int trace_enable_kprobe(void);
 long trace_kprobe_hits(void);
 int trace_add_kprobe_at(unsigned long address, int n);
-int trace_switch_kprobe_at(int n, bool on);
-int trace_switch_kprobes(bool on);
-void trace_kprobes_hits(unsigned long *hits, int count);
+int trace_turn_kprobe_at(int n, bool on);
+int trace_filter_kprobes(const char *filter);
+void trace_get_kprobe_hits(unsigned long *hits, int count);
 int trace_remove_kprobe(void);
 bool trace_kprobe_exists(void);
 

@@ -3,10 +3,11 @@
  * Kprobes by breakpoint wherever the kernel allows one: no check for notrace
  * stops a module.
  *
- * An address written to <debugfs>/traps_kprobes is probed as long as the file is
- * open. What is read from it is, in the order of the writes, how often each probe
- * was hit since it was registered, also while another one was handled; an unsigned
- * long each.
+ * Written to <debugfs>/traps_kprobes, "p ADDRESS" adds a kprobe, which is off,
+ * "e N" switches the one with that number on and "d N" off; all numbers are
+ * hexadecimal. They are gone when the file is
+ * closed. What is read from it is how often each was hit, also while another one
+ * was handled; an unsigned long each.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -65,19 +66,11 @@ static int probes_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static ssize_t probes_write(struct file *file, const char __user *text,
-			    size_t size, loff_t *offset)
+static int add_probe(struct probes *probes, unsigned long address)
 {
-	struct probes *probes = file->private_data;
-	unsigned long address;
 	struct probe *probe;
 	int ret;
 
-	ret = kstrtoul_from_user(text, size, 16, &address);
-	if (ret)
-		return ret;
-
-	guard(mutex)(&probes->lock);
 	if (probes->count == MAX_PROBES)
 		return -ENOSPC;
 	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
@@ -86,13 +79,41 @@ static ssize_t probes_write(struct file *file, const char __user *text,
 	probe->kprobe.addr = (kprobe_opcode_t *)address;
 	probe->kprobe.pre_handler = count_hit;
 	probe->kprobe.post_handler = after_hit;
+	probe->kprobe.flags = KPROBE_FLAG_DISABLED;
 	ret = register_kprobe(&probe->kprobe);
 	if (ret) {
 		kfree(probe);
 		return ret;
 	}
 	probes->kprobes[probes->count++] = &probe->kprobe;
-	return size;
+	return 0;
+}
+
+static ssize_t probes_write(struct file *file, const char __user *user,
+			    size_t size, loff_t *offset)
+{
+	struct probes *probes = file->private_data;
+	unsigned long number;
+	char text[32] = {}, command;
+	int ret;
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, user, size))
+		return -EFAULT;
+	if (sscanf(text, "%c %lx", &command, &number) != 2)
+		return -EINVAL;
+
+	guard(mutex)(&probes->lock);
+	if (command == 'p')
+		ret = add_probe(probes, number);
+	else if (number >= probes->count)
+		ret = -EINVAL;
+	else if (command == 'e')
+		ret = enable_kprobe(probes->kprobes[number]);
+	else
+		ret = disable_kprobe(probes->kprobes[number]);
+	return ret ?: size;
 }
 
 static ssize_t probes_read(struct file *file, char __user *buffer, size_t size,
