@@ -194,7 +194,7 @@ static void stop_sampling(struct sampling *sampling)
 }
 
 static const char * const events[] = {
-	"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
+	"page_fault_entry", "page_fault_exit", "trap_entry", "trap_exit",
 };
 
 /* What ftrace can attach to the events; work_once() sets a filter. */
@@ -209,25 +209,31 @@ static void attach(struct __test_metadata *_metadata)
 	}
 }
 
-/* One child's work, with perf, and what is probed now. */
-static void work_once(struct __test_metadata *_metadata, struct child *child)
+static void filter_by_pid(struct __test_metadata *_metadata, pid_t pid)
 {
-	struct sampling samplings[ARRAY_SIZE(events)];
 	char filter[64];
 
-	ASSERT_EQ(0, trace_write("tracing_on", "1"));
-	start(_metadata, child, raise_framed);
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
-		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
-	/* Emulated CPUs do not keep up with the breakpoints of everybody. */
-	snprintf(filter, sizeof(filter), "common_pid == %d", child->pid);
+	snprintf(filter, sizeof(filter), "common_pid == %d", pid);
 	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
 	if (trace_kprobe_exists())
 		ASSERT_EQ(0, trace_filter_kprobes(filter));
-	ASSERT_EQ(0, trace_clear());
+}
+
+/* One child's work with what is on and what is probed now, and with perf or not. */
+static void work_once(struct __test_metadata *_metadata, struct child *child, bool perf)
+{
+	int sampled = perf ? ARRAY_SIZE(events) : 0;
+	struct sampling samplings[ARRAY_SIZE(events)];
+
+	ASSERT_EQ(0, trace_write("tracing_on", "1"));
+	start(_metadata, child, raise_framed);
+	filter_by_pid(_metadata, child->pid);
+	for (int i = 0; i < sampled; i++)
+		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
+	ASSERT_EQ(0, trace_truncate("trace"));
 	ASSERT_EQ(0, child_go(child));
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+	for (int i = 0; i < sampled; i++)
 		stop_sampling(&samplings[i]);
 	child_end(child);
 	ASSERT_FALSE(trace_lost(child->cpu));
@@ -238,7 +244,7 @@ static void work_probed(struct __test_metadata *_metadata, const char *probed)
 	struct child child;
 	struct trace trace;
 
-	work_once(_metadata, &child);
+	work_once(_metadata, &child, true);
 	ASSERT_EQ(0, trace_get(&trace));
 	expect_recorded(_metadata, &child, &trace);
 	if (!__test_passed(_metadata))
@@ -348,7 +354,7 @@ static void find_candidates(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, functions_find(&functions));
 	ASSERT_EQ(0, trace_write("current_tracer", "function"));
 	turn_on(_metadata, "traps");
-	work_once(_metadata, &child);
+	work_once(_metadata, &child, true);
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	ASSERT_LT(0, functions_add_called(&functions, child.pid));
 	ASSERT_EQ(0, trace_write("current_tracer", "nop"));
@@ -388,37 +394,55 @@ static void turn_probe(struct __test_metadata *_metadata, const struct prober *p
 	}
 }
 
-static void turn_probes(struct __test_metadata *_metadata, const struct prober *prober,
-			bool (*wanted)(const struct function *function), bool on)
-{
-	for (int i = 0; i < functions.count; i++)
-		if (wanted(&functions.list[i]))
-			turn_probe(_metadata, prober, &functions.list[i], on);
-}
-
+/* Of each probe, without and with page faults recorded. */
 static unsigned long *hits_before, *hits;
 
-static bool is_probed(const struct function *function)
-{
-	return function->probe >= 0;
-}
-
-/* Was it hit when page faults were recorded? */
+/* Was it hit more often when page faults were recorded? */
 static bool is_on_path(const struct function *function)
 {
-	return is_probed(function) && hits[function->probe] > hits_before[function->probe];
+	return function->probe >= 0 && hits[function->probe] > hits_before[function->probe];
 }
 
-/* ... and not when nothing was recorded? */
+/* ... and never when nothing was? */
 static bool is_recording_only(const struct function *function)
 {
 	return is_on_path(function) && !hits_before[function->probe];
 }
 
+#define BATCH	40
+
 /*
- * What is on the path is hit when only page faults are recorded: the breakpoints
- * are not. Some functions are known to be on it.
+ * Counts the hits of some probes, without and with page faults recorded; the
+ * breakpoints are not. All probes at once would keep an emulated CPU from anything
+ * but its timer interrupt.
  */
+static void count_hits(struct __test_metadata *_metadata, const struct prober *prober,
+		       int from, int count)
+{
+	int to = from + BATCH < count ? from + BATCH : count;
+	unsigned long *now = calloc(count, sizeof(*now));
+	struct child child;
+
+	ASSERT_NE(NULL, now);
+	for (int n = from; n < to; n++)
+		ASSERT_EQ(0, prober->turn(n, true));
+	work_once(_metadata, &child, false);
+	prober->get_hits(now, count);
+	for (int n = from; n < to; n++)
+		hits_before[n] = now[n];
+	turn_on(_metadata, "traps/page_fault_entry");
+	turn_on(_metadata, "traps/page_fault_exit");
+	work_once(_metadata, &child, true);
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	prober->get_hits(now, count);
+	for (int n = from; n < to; n++) {
+		ASSERT_EQ(0, prober->turn(n, false));
+		hits[n] = now[n] - hits_before[n];
+	}
+	free(now);
+}
+
+/* Some functions are known to be on the path. */
 static void find_path(struct __test_metadata *_metadata, const struct prober *prober,
 		      int count)
 {
@@ -430,20 +454,12 @@ static void find_path(struct __test_metadata *_metadata, const struct prober *pr
 	};
 	int on_path = 0, recording_only = 0;
 	size_t found = 0;
-	struct child child;
 
 	hits_before = calloc(count, sizeof(*hits_before));
 	hits = calloc(count, sizeof(*hits));
 	ASSERT_TRUE(hits_before && hits);
-	turn_probes(_metadata, prober, is_probed, true);
-	usleep(300000);
-	prober->get_hits(hits_before, count);
-	turn_on(_metadata, "traps/page_fault_entry");
-	turn_on(_metadata, "traps/page_fault_exit");
-	work_once(_metadata, &child);
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-	prober->get_hits(hits, count);
-	turn_probes(_metadata, prober, is_probed, false);
+	for (int from = 0; from < count; from += BATCH)
+		count_hits(_metadata, prober, from, count);
 
 	for (int i = 0; i < functions.count; i++) {
 		const struct function *function = &functions.list[i];
@@ -470,6 +486,7 @@ TEST_F_TIMEOUT(kprobes, recording, 280)
 	const struct prober *prober = &variant->prober;
 	int count;
 
+	stay_on_cpu(_metadata);
 	attach(_metadata);
 	find_candidates(_metadata);
 	count = add_probes(_metadata, prober, variant->module);
@@ -478,9 +495,13 @@ TEST_F_TIMEOUT(kprobes, recording, 280)
 	find_path(_metadata, prober, count);
 
 	turn_on(_metadata, "traps");
-	turn_probes(_metadata, prober, is_recording_only, true);
+	for (int i = 0; i < functions.count; i++)
+		if (is_recording_only(&functions.list[i]))
+			turn_probe(_metadata, prober, &functions.list[i], true);
 	work_probed(_metadata, "all that only the recording calls");
-	turn_probes(_metadata, prober, is_recording_only, false);
+	for (int i = 0; i < functions.count; i++)
+		if (is_recording_only(&functions.list[i]))
+			turn_probe(_metadata, prober, &functions.list[i], false);
 
 	for (int i = 0; i < functions.count; i++) {
 		struct function *function = &functions.list[i];

@@ -137,26 +137,37 @@ char *trace_read(const char *file)
 	return trace_read_path(path);
 }
 
-/* Forgets what was recorded. */
-int trace_clear(void)
+int trace_open(const char *file, int flags)
 {
 	char path[256];
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/trace", instance);
-	fd = open(path, O_WRONLY | O_TRUNC);
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* Empties a file that takes that as a command, such as trace. */
+int trace_truncate(const char *file)
+{
+	int fd = trace_open(file, O_WRONLY | O_TRUNC);
+
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
 }
 
+/* The exits' first: they may need what the entries' have. */
+void trace_remove_triggers(void)
+{
+	trace_truncate("events/traps/page_fault_exit/trigger");
+	trace_truncate("events/traps/trap_exit/trigger");
+	trace_truncate("events/traps/page_fault_entry/trigger");
+	trace_truncate("events/traps/trap_entry/trigger");
+}
+
 int trace_open_marker(void)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/trace_marker", instance);
-	return open(path, O_WRONLY | O_CLOEXEC);
+	return trace_open("trace_marker", O_WRONLY);
 }
 
 /*
