@@ -197,16 +197,27 @@ static const char * const events[] = {
 	"page_fault_entry", "page_fault_exit", "trap_entry", "trap_exit",
 };
 
-/* What ftrace can attach to the events; work_once() sets a filter. */
-static void attach(struct __test_metadata *_metadata)
+#define PAGE_FAULT_EVENTS	2
+#define ALL_EVENTS		ARRAY_SIZE(events)
+
+/* Events with what ftrace can attach to them; work_once() sets a filter. */
+static void attach(struct __test_metadata *_metadata, size_t count)
 {
-	char file[64];
+	char file[64], event[32];
 
 	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+	for (size_t i = 0; i < count; i++) {
 		snprintf(file, sizeof(file), "events/traps/%s/trigger", events[i]);
 		ASSERT_EQ(0, trace_write(file, "hist:keys=user_mode"));
+		snprintf(event, sizeof(event), "traps/%s", events[i]);
+		turn_on(_metadata, event);
 	}
+}
+
+static void detach(struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	trace_remove_triggers();
 }
 
 static void filter_by_pid(struct __test_metadata *_metadata, pid_t pid)
@@ -219,21 +230,21 @@ static void filter_by_pid(struct __test_metadata *_metadata, pid_t pid)
 		ASSERT_EQ(0, trace_filter_kprobes(filter));
 }
 
-/* One child's work with what is on and what is probed now, and with perf or not. */
-static void work_once(struct __test_metadata *_metadata, struct child *child, bool perf)
+/* One child's work with what is on and probed now, and the first events in perf. */
+static void work_once(struct __test_metadata *_metadata, struct child *child,
+		      size_t sampled)
 {
-	int sampled = perf ? ARRAY_SIZE(events) : 0;
 	struct sampling samplings[ARRAY_SIZE(events)];
 
 	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 	start(_metadata, child, raise_framed);
 	filter_by_pid(_metadata, child->pid);
-	for (int i = 0; i < sampled; i++)
+	for (size_t i = 0; i < sampled; i++)
 		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
 	ASSERT_EQ(0, trace_truncate("trace"));
 	ASSERT_EQ(0, child_go(child));
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
-	for (int i = 0; i < sampled; i++)
+	for (size_t i = 0; i < sampled; i++)
 		stop_sampling(&samplings[i]);
 	child_end(child);
 	ASSERT_FALSE(trace_lost(child->cpu));
@@ -244,7 +255,7 @@ static void work_probed(struct __test_metadata *_metadata, const char *probed)
 	struct child child;
 	struct trace trace;
 
-	work_once(_metadata, &child, true);
+	work_once(_metadata, &child, ALL_EVENTS);
 	ASSERT_EQ(0, trace_get(&trace));
 	expect_recorded(_metadata, &child, &trace);
 	if (!__test_passed(_metadata))
@@ -353,9 +364,9 @@ static void find_candidates(struct __test_metadata *_metadata)
 
 	ASSERT_EQ(0, functions_find(&functions));
 	ASSERT_EQ(0, trace_write("current_tracer", "function"));
-	turn_on(_metadata, "traps");
-	work_once(_metadata, &child, true);
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	attach(_metadata, ALL_EVENTS);
+	work_once(_metadata, &child, ALL_EVENTS);
+	detach(_metadata);
 	ASSERT_LT(0, functions_add_called(&functions, child.pid));
 	ASSERT_EQ(0, trace_write("current_tracer", "nop"));
 }
@@ -426,14 +437,13 @@ static void count_hits(struct __test_metadata *_metadata, const struct prober *p
 	ASSERT_NE(NULL, now);
 	for (int n = from; n < to; n++)
 		ASSERT_EQ(0, prober->turn(n, true));
-	work_once(_metadata, &child, false);
+	work_once(_metadata, &child, 0);
 	prober->get_hits(now, count);
 	for (int n = from; n < to; n++)
 		hits_before[n] = now[n];
-	turn_on(_metadata, "traps/page_fault_entry");
-	turn_on(_metadata, "traps/page_fault_exit");
-	work_once(_metadata, &child, true);
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
+	attach(_metadata, PAGE_FAULT_EVENTS);
+	work_once(_metadata, &child, PAGE_FAULT_EVENTS);
+	detach(_metadata);
 	prober->get_hits(now, count);
 	for (int n = from; n < to; n++) {
 		ASSERT_EQ(0, prober->turn(n, false));
@@ -487,14 +497,13 @@ TEST_F_TIMEOUT(kprobes, recording, 280)
 	int count;
 
 	stay_on_cpu(_metadata);
-	attach(_metadata);
 	find_candidates(_metadata);
 	count = add_probes(_metadata, prober, variant->module);
 	if (!count)
 		SKIP(return, "the kernel allows no kprobe on the tracer: is KPROBE_EVENTS_ON_NOTRACE on?");
 	find_path(_metadata, prober, count);
 
-	turn_on(_metadata, "traps");
+	attach(_metadata, ALL_EVENTS);
 	for (int i = 0; i < functions.count; i++)
 		if (is_recording_only(&functions.list[i]))
 			turn_probe(_metadata, prober, &functions.list[i], true);
