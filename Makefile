@@ -8,7 +8,7 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 # The quick ones first.
-CHECKS := shell headers apply checkpatch drift kselftest demo bisect
+CHECKS := shell headers apply checkpatch drift kselftest boottime demo bisect
 
 .PHONY: help
 help:
@@ -48,7 +48,7 @@ vm: kernel
 .PHONY: check $(CHECKS:%=check-%)
 check: kernel
 	@ci/run $(CHECKS)
-check-kselftest check-demo: kernel
+check-kselftest check-boottime check-demo: kernel
 $(CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
 
