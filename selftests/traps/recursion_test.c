@@ -499,10 +499,11 @@ static void find_path(struct __test_metadata *_metadata, const struct prober *pr
 	}
 	TH_LOG("%d functions were hit, %d of them by the recording only", on_path,
 	       recording_only);
-	for (size_t j = 0; j < ARRAY_SIZE(known); j++)
+	for (size_t j = 0; j < ARRAY_SIZE(known); j++) {
 		EXPECT_TRUE(found & 1UL << j) {
 			TH_LOG("%s is not among them", known[j]);
 		}
+	}
 }
 
 /*
