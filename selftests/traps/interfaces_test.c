@@ -141,21 +141,30 @@ static const struct filter filters[] = {
 	{ "trap_exit",		"ip == 0x%3$lx", "ip < 4096", SELECTORS },
 	{ "trap_exit",		"vector == 13 && user_mode == 1", "user_mode == 0", SELECTORS },
 	{ "trap_exit",		"vector == 13 && duration > 0", "duration == 0", SELECTORS },
-	{ "page_fault_entry",	"ip == 0x%1$lx && address >= 0x%4$lx", "address == 0x%4$lx", WRITES },
-	{ "page_fault_entry",	"ip == 0x%1$lx && address & 8", "ip == 0x%1$lx && address & 4", WRITES },
-	{ "page_fault_entry",	"ip == 0x%2$lx && error_code == 4", "error_code == 0xffff", SEGV_READS },
+	{ "page_fault_entry",	"ip == 0x%1$lx && address >= 0x%4$lx",
+	  "address == 0x%4$lx", WRITES },
+	{ "page_fault_entry",	"ip == 0x%1$lx && address & 8",
+	  "ip == 0x%1$lx && address & 4", WRITES },
+	{ "page_fault_entry",	"ip == 0x%2$lx && error_code == 4",
+	  "error_code == 0xffff", SEGV_READS },
 	{ "page_fault_entry",	"ip == 0x%1$lx && error_code & 2", "error_code & 8", WRITES },
 	{ "page_fault_entry",	"ip == 0x%2$lx", "ip == 0", SEGV_READS },
-	{ "page_fault_entry",	"ip == 0x%2$lx && user_mode == 1", "user_mode > 1", SEGV_READS },
-	{ "page_fault_exit",	"ip == 0x%1$lx && address > 0x%4$lx", "address == 0x%4$lx", WRITES },
-	{ "page_fault_exit",	"ip == 0x%1$lx && address & 8", "ip == 0x%1$lx && address & 4", WRITES },
-	{ "page_fault_exit",	"ip == 0x%2$lx && error_code == 4", "error_code == 0xffff", SEGV_READS },
+	{ "page_fault_entry",	"ip == 0x%2$lx && user_mode == 1",
+	  "user_mode > 1", SEGV_READS },
+	{ "page_fault_exit",	"ip == 0x%1$lx && address > 0x%4$lx",
+	  "address == 0x%4$lx", WRITES },
+	{ "page_fault_exit",	"ip == 0x%1$lx && address & 8",
+	  "ip == 0x%1$lx && address & 4", WRITES },
+	{ "page_fault_exit",	"ip == 0x%2$lx && error_code == 4",
+	  "error_code == 0xffff", SEGV_READS },
 	{ "page_fault_exit",	"ip == 0x%1$lx && error_code & 2", "error_code & 8", WRITES },
 	{ "page_fault_exit",	"ip == 0x%2$lx", "ip == 0", SEGV_READS },
-	{ "page_fault_exit",	"ip == 0x%2$lx && user_mode == 1", "user_mode > 1", SEGV_READS },
+	{ "page_fault_exit",	"ip == 0x%2$lx && user_mode == 1",
+	  "user_mode > 1", SEGV_READS },
 	{ "page_fault_exit",	"result == 6", "result > 13", SEGV_READS },
 	{ "page_fault_exit",	"result & 4", "result & 16", SEGV_READS },
-	{ "page_fault_exit",	"result == 6 && duration > 0", "duration > 1000000000000000000", SEGV_READS },
+	{ "page_fault_exit",	"result == 6 && duration > 0",
+	  "duration > 1000000000000000000", SEGV_READS },
 };
 
 static void run_filter(struct __test_metadata *_metadata, const char *event,
@@ -200,22 +209,33 @@ struct histogram {
 
 static const struct histogram histograms[] = {
 	{ "trap_entry",		"keys=vector", "{ vector:         13 } hitcount:          5" },
-	{ "trap_entry",		"keys=error_code.hex", "{ error_code: fff8 } hitcount:          5" },
+	{ "trap_entry",		"keys=error_code.hex",
+	  "{ error_code: fff8 } hitcount:          5" },
 	{ "trap_entry",		"keys=ip.hex", "{ ip: %3$lx } hitcount:          5" },
-	{ "trap_entry",		"keys=user_mode", "{ user_mode:          1 } hitcount:          6" },
-	{ "trap_exit",		"keys=vector:vals=duration:sort=vector.descending", "{ vector:         13 } hitcount:          5  duration: " },
-	{ "trap_exit",		"keys=vector,error_code.hex", "{ vector:         13, error_code: fff8 } hitcount:          5" },
+	{ "trap_entry",		"keys=user_mode",
+	  "{ user_mode:          1 } hitcount:          6" },
+	{ "trap_exit",		"keys=vector:vals=duration:sort=vector.descending",
+	  "{ vector:         13 } hitcount:          5  duration: " },
+	{ "trap_exit",		"keys=vector,error_code.hex",
+	  "{ vector:         13, error_code: fff8 } hitcount:          5" },
 	{ "trap_exit",		"keys=ip.sym", "{ ip: [%3$lx]" },
-	{ "trap_exit",		"keys=user_mode,duration.log2", "{ user_mode:          1, duration: ~ 2^" },
+	{ "trap_exit",		"keys=user_mode,duration.log2",
+	  "{ user_mode:          1, duration: ~ 2^" },
 	{ "page_fault_entry",	"keys=address.hex", "{ address: %5$lx } hitcount:          1" },
 	{ "page_fault_entry",	"keys=ip.sym-offset", "{ ip: [%1$lx]" },
-	{ "page_fault_entry",	"keys=error_code:sort=error_code", "{ error_code:          6 } hitcount:" },
-	{ "page_fault_entry",	"keys=user_mode,ip.hex", "{ user_mode:          1, ip: %2$lx } hitcount:          3" },
-	{ "page_fault_exit",	"keys=address.hex,result", "{ address: %5$lx, result:          0 } hitcount:          1" },
-	{ "page_fault_exit",	"keys=result:vals=hitcount,duration:sort=hitcount.descending", "{ result:          6 } hitcount:          3  duration: " },
-	{ "page_fault_exit",	"keys=ip.hex,error_code.hex", "{ ip: %2$lx, error_code: 4 } hitcount:          3" },
+	{ "page_fault_entry",	"keys=error_code:sort=error_code",
+	  "{ error_code:          6 } hitcount:" },
+	{ "page_fault_entry",	"keys=user_mode,ip.hex",
+	  "{ user_mode:          1, ip: %2$lx } hitcount:          3" },
+	{ "page_fault_exit",	"keys=address.hex,result",
+	  "{ address: %5$lx, result:          0 } hitcount:          1" },
+	{ "page_fault_exit",	"keys=result:vals=hitcount,duration:sort=hitcount.descending",
+	  "{ result:          6 } hitcount:          3  duration: " },
+	{ "page_fault_exit",	"keys=ip.hex,error_code.hex",
+	  "{ ip: %2$lx, error_code: 4 } hitcount:          3" },
 	{ "page_fault_exit",	"keys=user_mode", "{ user_mode:          1 } hitcount: " },
-	{ "page_fault_exit",	"keys=duration.buckets=1000000,result", ", result:          6 } hitcount: " },
+	{ "page_fault_exit",	"keys=duration.buckets=1000000,result",
+	  ", result:          6 } hitcount: " },
 	{ "page_fault_exit",	"keys=common_pid.execname", "{ common_pid: interfaces_test" },
 };
 
@@ -298,18 +318,21 @@ TEST_F(interfaces, enable_event)
 {
 	char trigger[96];
 
-	snprintf(trigger, sizeof(trigger), "enable_event:traps:trap_entry if result == 6 && %s",
-		 self->pid);
+	snprintf(trigger, sizeof(trigger),
+		 "enable_event:traps:trap_entry if result == 6 && %s", self->pid);
 	write_ok(_metadata, "events/traps/page_fault_exit/trigger", trigger);
 	EXPECT_EQ(0, count_lines("trace", "trap_entry"));
 	ASSERT_EQ(0, child_go(&self->child));
 	EXPECT_EQ(SELECTORS, count_lines("trace", "trap_entry: #GP "));
 	EXPECT_EQ(0, count_lines("trace", "page_fault_"));
 	child_end(&self->child);
-	write_ok(_metadata, "events/traps/page_fault_exit/trigger", "!enable_event:traps:trap_entry");
+	write_ok(_metadata, "events/traps/page_fault_exit/trigger",
+		 "!enable_event:traps:trap_entry");
 }
 
 /* --- Synthetic events and event probes */
+
+#define LATENCY	"trace(" NAME "_latency,$lat,$dur,$vec)"
 
 /*
  * A synthetic event made of entry and exit has the latency; the duration is less
@@ -319,7 +342,7 @@ TEST_F(interfaces, synthetic)
 {
 	unsigned long long latency, duration, least = -1ULL;
 	char trigger[256], *text, *rest, *line, *found;
-	int count = 0;
+	int fields, count = 0;
 
 	if (trace_write_path(TRACING "synthetic_events",
 			     NAME "_latency u64 latency; u64 duration; u32 vector"))
@@ -327,9 +350,8 @@ TEST_F(interfaces, synthetic)
 	snprintf(trigger, sizeof(trigger), "hist:keys=common_pid:ts0=common_timestamp if %s",
 		 self->pid);
 	write_ok(_metadata, "events/traps/trap_entry/trigger", trigger);
-	snprintf(trigger, sizeof(trigger),
-		 "hist:keys=common_pid:lat=common_timestamp-$ts0,dur=duration,vec=vector:"
-		 "onmatch(traps.trap_entry).trace(" NAME "_latency,$lat,$dur,$vec) if %s",
+	snprintf(trigger, sizeof(trigger), "%s:onmatch(traps.trap_entry)." LATENCY " if %s",
+		 "hist:keys=common_pid:lat=common_timestamp-$ts0,dur=duration,vec=vector",
 		 self->pid);
 	write_ok(_metadata, "events/traps/trap_exit/trigger", trigger);
 	turn_on(_metadata, "synthetic/" NAME "_latency");
@@ -340,8 +362,9 @@ TEST_F(interfaces, synthetic)
 		found = strstr(line, NAME "_latency: latency=");
 		if (!found || !strstr(found, "vector=13"))
 			continue;
-		ASSERT_EQ(2, sscanf(found, NAME "_latency: latency=%llu duration=%llu",
-				    &latency, &duration));
+		fields = sscanf(found, NAME "_latency: latency=%llu duration=%llu",
+				&latency, &duration);
+		ASSERT_EQ(2, fields);
 		EXPECT_LT(0, duration);
 		EXPECT_GE(latency, duration);
 		if (latency - duration < least)
@@ -376,12 +399,14 @@ TEST_F(interfaces, event_probe)
 {
 	char text[96];
 
-	if (trace_write_path(TRACING "dynamic_events",
-			     "e:" NAME "/probe traps/page_fault_exit addr=$address:x64 res=$result:u32"))
+	snprintf(text, sizeof(text), "e:" NAME "/probe traps/page_fault_exit %s",
+		 "addr=$address:x64 res=$result:u32");
+	if (trace_write_path(TRACING "dynamic_events", text))
 		SKIP(return, "no event probes");
 	turn_on(_metadata, NAME "/probe");
 	ASSERT_EQ(0, child_go(&self->child));
-	snprintf(text, sizeof(text), "addr=0x%lx res=0", (unsigned long)(pages + WRITES * PAGE + 8));
+	snprintf(text, sizeof(text), "addr=0x%lx res=0",
+		 (unsigned long)(pages + WRITES * PAGE + 8));
 	EXPECT_EQ(1, count_lines("trace", text));
 	snprintf(text, sizeof(text), "addr=0x%lx res=6", (unsigned long)absent);
 	EXPECT_EQ(SEGV_READS, count_lines("trace", text));

@@ -13,6 +13,8 @@ dir=$(dirname "$(readlink -f "$0")")
 faults=100
 # See raise_traps.c.
 frame=0x10000000 pages='address >= 0x20000000 && address < 0x30000000'
+# How they are shown, and what follows the error code.
+address='address=0x2[0-9a-f]{7}' rest='ip=0x[0-9a-f]+ user result=MINOR duration=[1-9][0-9]*$'
 tracing=/sys/kernel/tracing
 instance=$tracing/instances/traps_tools_$$
 work=$(mktemp -d) || exit "$KSFT_FAIL"
@@ -65,8 +67,9 @@ stop_instance() {
 		return 1
 	}
 	expect_lines 0 "page_fault_e.*: address=$frame " "$work/trace" &&
-		expect_lines "$faults" "page_fault_entry: address=0x2[0-9a-f]{7} .* user" "$work/trace" &&
-		expect_lines "$faults" "page_fault_exit: address=0x2[0-9a-f]{7} .* user result=MINOR" "$work/trace" &&
+		expect_lines "$faults" "page_fault_entry: $address .* user" "$work/trace" &&
+		expect_lines "$faults" "page_fault_exit: $address .* user result=MINOR" \
+			"$work/trace" &&
 		expect_lines 2 'trap_exit: #BP .* user' "$work/trace"
 }
 
@@ -85,8 +88,8 @@ survives() {
 perf_record() {
 	perf record -q -B -N -m 2048 -o "$work/perf.data" "$@" &&
 		perf script -i "$work/perf.data" -F event,trace >"$work/script" 2>/dev/null &&
-		expect_lines "$faults" 'traps:page_fault_entry: address=0x2[0-9a-f]{7} ' "$work/script" &&
-		expect_lines "$faults" 'traps:page_fault_exit: address=0x2[0-9a-f]{7} ' "$work/script"
+		expect_lines "$faults" "traps:page_fault_entry: $address " "$work/script" &&
+		expect_lines "$faults" "traps:page_fault_exit: $address " "$work/script"
 }
 
 callchains() {
@@ -119,7 +122,8 @@ perf_filtered() {
 	# shellcheck disable=SC2086 # a command
 	perf record -q -B -N -o "$work/perf.data" -e traps:page_fault_exit --filter "$2" $raise &&
 		perf script -i "$work/perf.data" -F event,trace >"$work/script" 2>/dev/null &&
-		expect_lines "$1" 'traps:page_fault_exit: address=0x2[0-9a-f]{7} error_code=USER ip=0x[0-9a-f]+ user result=MINOR duration=[1-9][0-9]*$' "$work/script"
+		expect_lines "$1" "traps:page_fault_exit: $address error_code=USER $rest" \
+			"$work/script"
 }
 
 # Fields that are 0 are left out; numbers depend on the version of perf.
@@ -127,16 +131,19 @@ perf_trace() {
 	page="(0x20000000|$((0x20000000)))"
 	# shellcheck disable=SC2086 # a command
 	perf trace --no-syscalls -e 'traps:*' -o "$work/out" $raise &&
-		expect_lines 1 "traps:page_fault_entry\(address: $page, error_code: 4, .*user_mode: 1" "$work/out" &&
+		expect_lines 1 "traps:page_fault_entry\(address: $page, error_code: 4, " \
+			"$work/out" &&
 		expect_lines 1 "traps:page_fault_exit\(address: $page, .*duration: [1-9]" "$work/out" &&
 		expect_lines 2 'traps:trap_exit\(vector: (0x)?3, .*duration: [1-9]' "$work/out"
 }
 
 trace_cmd_filtered() {
 	# shellcheck disable=SC2086 # a command
-	trace-cmd record -q -o "$work/trace.dat" -e traps:page_fault_exit -f "$pages" $raise >"$work/out" 2>&1 &&
+	trace-cmd record -q -o "$work/trace.dat" -e traps:page_fault_exit -f "$pages" $raise \
+		>"$work/out" 2>&1 &&
 		trace-cmd report -q -i "$work/trace.dat" >"$work/out" &&
-		expect_lines "$faults" 'page_fault_exit: +address=0x2.* error_code=USER .* user result=MINOR duration=' "$work/out" &&
+		expect_lines "$faults" "page_fault_exit: +$address error_code=USER $rest" \
+			"$work/out" &&
 		expect_lines "$faults" 'page_fault_exit:' "$work/out"
 }
 
