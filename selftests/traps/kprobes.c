@@ -29,16 +29,19 @@ static const char * const ours[] = {
 	"*_trap_entry", "*_trap_exit", "*_page_fault_entry", "*_page_fault_exit",
 	/* and no other event's either */
 	"perf_trace_buf_*", "perf_trace_run_*",
+	NULL
 };
 
 static const char * const of_other_events[] = {
 	"trace_event_raw_event_*", "trace_event_get_offsets_*", "perf_trace_[a-z]*_*",
 	"trace_raw_output_*", "__bpf_trace_*", "__traceiter_*", "__probestub_*",
+	NULL
 };
 
 /* What static calls patch is no function, and must not be probed. */
 static const char * const trampolines[] = {
 	"__SCT__*",
+	NULL
 };
 
 static const char * const of_recording[] = {
@@ -54,21 +57,21 @@ static const char * const of_recording[] = {
 	"copy_from_user*", "copy_to_user*", "rep_*_alternative",
 	/* clocks, see function_is_clock() */
 	"sched_clock*", "native_sched_clock*", "local_clock*",
+	NULL
 };
 
 static const char * const clocks[] = {
 	"sched_clock*", "native_sched_clock*", "local_clock*", "trace_clock*",
+	NULL
 };
 
-static bool matches(const char *name, const char * const *patterns, size_t count)
+static bool matches(const char *name, const char * const *patterns)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!fnmatch(patterns[i], name, 0))
+	for (; *patterns; patterns++)
+		if (!fnmatch(*patterns, name, 0))
 			return true;
 	return false;
 }
-
-#define MATCHES(name, patterns)	matches(name, patterns, ARRAY_SIZE(patterns))
 
 static int by_address(const void *a, const void *b)
 {
@@ -186,10 +189,10 @@ int functions_find(struct functions *functions)
 
 		function->probe = -1;
 		function->candidate = !function->call && !function->blacklisted &&
-			!MATCHES(function->name, trampolines) &&
-			MATCHES(function->name, of_recording) &&
-			(!MATCHES(function->name, of_other_events) ||
-			 MATCHES(function->name, ours));
+			!matches(function->name, trampolines) &&
+			matches(function->name, of_recording) &&
+			(!matches(function->name, of_other_events) ||
+			 matches(function->name, ours));
 	}
 	return 0;
 }
@@ -307,5 +310,5 @@ int function_probe(const struct functions *functions, struct function *function,
  */
 bool function_is_clock(const struct function *function)
 {
-	return MATCHES(function->name, clocks);
+	return matches(function->name, clocks);
 }

@@ -59,7 +59,8 @@ start_instance() {
 # none recorded?
 stop_instance() {
 	echo 0 >"$instance/tracing_on"
-	grep -E ": (page_fault_kernel|page_fault_e[a-z]*|trap_e[a-z]*): " "$instance/trace" >"$work/trace"
+	grep -E ': (page_fault_kernel|page_fault_e[a-z]*|trap_e[a-z]*): ' \
+		"$instance/trace" >"$work/trace"
 	rmdir "$instance"
 	raised=$(grep -c "page_fault_kernel: address=$frame" "$work/trace")
 	[ "$raised" -ge "$faults" ] || {
@@ -133,7 +134,8 @@ perf_trace() {
 	perf trace --no-syscalls -e 'traps:*' -o "$work/out" $raise &&
 		expect_lines 1 "traps:page_fault_entry\(address: $page, error_code: 4, " \
 			"$work/out" &&
-		expect_lines 1 "traps:page_fault_exit\(address: $page, .*duration: [1-9]" "$work/out" &&
+		expect_lines 1 "traps:page_fault_exit\(address: $page, .*duration: [1-9]" \
+			"$work/out" &&
 		expect_lines 2 'traps:trap_exit\(vector: (0x)?3, .*duration: [1-9]' "$work/out"
 }
 
