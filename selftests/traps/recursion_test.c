@@ -518,7 +518,7 @@ static void find_path(struct __test_metadata *_metadata, const struct prober *pr
  * interrupt. Then each one alone; of the module's those that kprobe events cannot
  * be on.
  */
-TEST_F_TIMEOUT(kprobes, recording, 280)
+TEST_F_TIMEOUT(kprobes, recording, 800)
 {
 	const struct prober *prober = &variant->prober;
 	struct probes probes = { .prober = prober };

@@ -180,13 +180,12 @@ if [ "$(id -u)" -ne 0 ] || [ ! -d "$tracing/events/traps" ]; then
 	ktap_skip_all 'needs root and events/traps in tracefs'
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 11
+ktap_set_plan 10
 
 callchains fp
 callchains dwarf,1024
 bpf tracepoint:traps:page_fault_entry "@ = str(uptr($frame));"
 bpf tracepoint:traps:page_fault_exit "@ = *(uint64 *)uptr($frame);"
-bpf kprobe:trace_event_raw_event_page_fault_exit "@ = str(uptr($frame));"
 
 shows perf 'perf stat: all are counted' perf_stat
 shows perf 'perf record: filter that accepts' perf_filtered $faults 'duration > 0'
