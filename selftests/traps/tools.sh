@@ -180,12 +180,17 @@ if [ "$(id -u)" -ne 0 ] || [ ! -d "$tracing/events/traps" ]; then
 	ktap_skip_all 'needs root and events/traps in tracefs'
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 10
+ktap_set_plan 11
 
 callchains fp
 callchains dwarf,1024
 bpf tracepoint:traps:page_fault_entry "@ = str(uptr($frame));"
 bpf tracepoint:traps:page_fault_exit "@ = *(uint64 *)uptr($frame);"
+# By a breakpoint: optimized, it would not be in an NMI's context.
+optimization=$(cat /proc/sys/debug/kprobes-optimization)
+echo 0 >/proc/sys/debug/kprobes-optimization
+bpf kprobe:trace_event_raw_event_page_fault_exit "@ = str(uptr($frame));"
+echo "$optimization" >/proc/sys/debug/kprobes-optimization
 
 shows perf 'perf stat: all are counted' perf_stat
 shows perf 'perf record: filter that accepts' perf_filtered $faults 'duration > 0'
