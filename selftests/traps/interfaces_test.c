@@ -31,6 +31,7 @@
 #define WRITES		8
 #define SEGV_READS	3
 #define SELECTORS	5
+#define SELECTOR	0xfffb		/* beyond the GDT; the error code is without RPL */
 
 /* In the parent, so that filters know the addresses. */
 static char *pages, *absent;
@@ -52,9 +53,9 @@ static void raise_some(struct report *report, bool traced)
 	raise_resume = raise_read_resume;
 	for (int i = 0; i < SEGV_READS; i++)
 		raise_read(absent);
-	raise_resume = raise_gp_selector_resume;
+	raise_resume = raise_es_resume;
 	for (int i = 0; i < SELECTORS; i++)
-		raise_gp_selector();
+		raise_es(SELECTOR);
 	raise_resume = NULL;
 	raise_bp();
 }
@@ -114,7 +115,7 @@ static int count_lines(const char *file, const char *part)
  */
 #define FILL(text, format) \
 	snprintf(text, sizeof(text), format, (unsigned long)raise_write_ip, \
-		 (unsigned long)raise_read_ip, (unsigned long)raise_gp_selector_ip, \
+		 (unsigned long)raise_read_ip, (unsigned long)raise_es_ip, \
 		 (unsigned long)pages, (unsigned long)(pages + WRITES * PAGE + 8))
 
 /* --- Filters */
@@ -541,7 +542,7 @@ TEST_F(interfaces, trace_pipe)
 /* The raw pages have the fields as they are. */
 TEST_F(interfaces, trace_pipe_raw)
 {
-	const unsigned long ip = (unsigned long)raise_gp_selector_ip;
+	const unsigned long ip = (unsigned long)raise_es_ip;
 	char name[64], page[PAGE], *at = page;
 	int file, got, count = 0;
 
