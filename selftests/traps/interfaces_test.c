@@ -346,7 +346,7 @@ TEST_F(interfaces, synthetic)
 	int fields, count = 0;
 
 	if (file_write(TRACING "synthetic_events",
-			     NAME "_latency u64 latency; u64 duration; u32 vector"))
+		       NAME "_latency u64 latency; u64 duration; u32 vector"))
 		SKIP(return, "no synthetic events");
 	snprintf(trigger, sizeof(trigger), "hist:keys=common_pid:ts0=common_timestamp if %s",
 		 self->pid);
