@@ -59,7 +59,7 @@ start_instance() {
 # none recorded?
 stop_instance() {
 	echo 0 >"$instance/tracing_on"
-	grep -E ': (page_fault_kernel|page_fault_e[a-z]*|trap_e[a-z]*): ' \
+	grep -E '^ *raise_traps-.*: (page_fault_kernel|page_fault_e[a-z]*|trap_e[a-z]*): ' \
 		"$instance/trace" >"$work/trace"
 	rmdir "$instance"
 	raised=$(grep -c "page_fault_kernel: address=$frame" "$work/trace")
