@@ -309,7 +309,7 @@ TEST_F(interfaces, stacktrace)
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, child_go(&self->child));
 	EXPECT_EQ(SELECTORS, count_lines("trace", "<stack trace>"));
-	EXPECT_EQ(SELECTORS, count_lines("trace", " => asm_exc_general_protection"));
+	EXPECT_EQ(SELECTORS, count_lines("trace", " => exc_general_protection"));
 	child_end(&self->child);
 	write_ok(_metadata, "events/traps/trap_entry/trigger", "!stacktrace");
 }
