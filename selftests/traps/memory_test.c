@@ -36,6 +36,7 @@
 #define HUGE_PAGE	(2L << 20)
 #define STACK_STEP	(64L << 10)
 #define NOTE_SIZE	32
+#define TIMEOUT		300		/* seconds: swapping takes long with KASAN */
 
 /* --- What must be there; each returns why it cannot, or NULL */
 
@@ -591,7 +592,7 @@ static void check_durations(struct __test_metadata *_metadata,
 }
 
 /* Once, with the result, and no other page fault. */
-TEST_F(memory, recorded)
+TEST_F_TIMEOUT(memory, recorded, TIMEOUT)
 {
 	int count = variant->again ? 2 : 1;
 	const struct report *report;
@@ -795,6 +796,9 @@ TEST_F(other, kmmio)
 
 	if (!find_device(device, sizeof(device)))
 		SKIP(return, "no virtio-rng on PCI, whose driver could be bound anew");
+	/* Only with CONFIG_PROVE_LOCKING: it is not told of the step's interrupt flag. */
+	if (!access("/proc/lockdep_chains", F_OK))
+		SKIP(return, "mmiotrace makes lockdep complain, and stop");
 	/* Takes all CPUs but one off until the end. */
 	if (trace_write(TRACE_TOP "current_tracer", "mmiotrace"))
 		SKIP(return, "no mmiotrace");
