@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * record.c - a recording at the same time: trace-cmd in an instance of its own
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <tracefs.h>
+#include "trapstat.h"
+
+#define TRIES	3000	/* of 10 ms: an emulated machine is slow */
+
+static struct tracefs_instance *instance;
+static int keep;
+static pid_t recorder;
+
+/*
+ * Not in the terminal's process group: an interrupt stops trapstat, which stops
+ * this. It ends with trapstat, too, and holds the instance's lock until then.
+ */
+static void run(char **argv, int lock)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGINT);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	fcntl(lock, F_SETFD, 0);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	execvp(argv[0], argv);
+	note("trace-cmd: %s", strerror(errno));
+	_exit(127);
+}
+
+/* trace-cmd turns tracing off first and on when all is set up. */
+static bool is_recording(void)
+{
+	return tracefs_event_is_enabled(instance, SYSTEM, NULL) == TRACEFS_ALL_ENABLED &&
+	       tracefs_trace_is_on(instance) == 1;
+}
+
+void record_start(const pid_t *pids, size_t nr)
+{
+	char **argv = allocate(NULL, (nr * 3 + 16) * sizeof(*argv));
+	int lock, status, tries = 0;
+	char **arg = argv;
+
+	instance = instance_create("-record", &lock);
+	/* as long as a file of it is open, trace-cmd cannot remove it with its statistics */
+	keep = tracefs_instance_file_open(instance, "tracing_on", O_RDONLY | O_CLOEXEC);
+	*arg++ = "trace-cmd";
+	*arg++ = "record";
+	*arg++ = "-q";
+	*arg++ = "-B";
+	*arg++ = (char *)tracefs_instance_get_name(instance);
+	*arg++ = "-b";
+	*arg++ = print_string("%lu", options.buffer_kb);
+	*arg++ = "-e";
+	*arg++ = SYSTEM;
+	*arg++ = "-o";
+	*arg++ = (char *)options.record;
+	for (; nr; nr--, pids++) {
+		*arg++ = "-P";
+		*arg++ = print_string("%d", *pids);
+		*arg++ = "-c";
+	}
+	*arg = NULL;
+
+	recorder = fork();
+	if (recorder < 0)
+		die("fork: %s", strerror(errno));
+	if (!recorder)
+		run(argv, lock);
+	while (!is_recording()) {
+		if (waitpid(recorder, &status, WNOHANG) == recorder || ++tries == TRIES) {
+			recorder = 0;
+			close(keep);
+			die("%s: trace-cmd does not record into it", options.record);
+		}
+		usleep(10000);
+	}
+}
+
+/* Events that the recording lacks, as the kernel counts them. */
+static unsigned long long lost_events(void)
+{
+	unsigned long long lost = 0;
+	char *path, *text, *at;
+	unsigned int cpu;
+
+	for (cpu = 0; ; cpu++) {
+		path = print_string("per_cpu/cpu%u/stats", cpu);
+		text = tracefs_instance_file_read(instance, path, NULL);
+		free(path);
+		if (!text)
+			return lost;
+		at = strstr(text, "overrun: ");
+		lost += at ? strtoull(at + strlen("overrun: "), NULL, 10) : 0;
+		at = strstr(text, "dropped events: ");
+		lost += at ? strtoull(at + strlen("dropped events: "), NULL, 10) : 0;
+		free(text);
+	}
+}
+
+/* Whether all is in the file. */
+bool record_stop(void)
+{
+	unsigned long long lost;
+	int status;
+
+	if (!recorder)
+		return true;
+	kill(recorder, SIGINT);
+	while (waitpid(recorder, &status, 0) < 0 && errno == EINTR)
+		;
+	recorder = 0;
+	lost = lost_events();
+	close(keep);
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		note("%s: trace-cmd failed, it is not complete", options.record);
+		return false;
+	}
+	if (lost)
+		note("%s: %llu events are missing: the buffer was full, use a larger one (-m)",
+		     options.record, lost);
+	return !lost;
+}
