@@ -3,8 +3,8 @@
  * maps.c - which file or area an address of a task is in
  *
  * Many processes have ended when they are to be shown. So perf's side-band events
- * tell of every fork, exec, mmap and exit from the start on. What was mapped before
- * is in /proc.
+ * tell of every fork, mmap and exit from the start on. What was mapped before is in
+ * /proc. What a process had mapped before an exec stays known: it faulted there, too.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -196,10 +196,6 @@ static void handle(const struct perf_event_header *header)
 		if (*find_task(fork->tid))
 			(*find_task(fork->tid))->gone = true;
 		break;
-	case PERF_RECORD_COMM:
-		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			set_task(map->pid, NULL);
-		break;
 	case PERF_RECORD_MMAP2:
 		/* a task that has not been seen forking: all of its areas are in /proc */
 		if (*find_task(map->pid))
@@ -276,8 +272,6 @@ static void ring_open(unsigned int cpu)
 		.mmap = 1,
 		.mmap_data = 1,
 		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
 		.task = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,

@@ -39,7 +39,6 @@ static void run(char **argv, int lock)
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	execvp(argv[0], argv);
-	note("trace-cmd: %s", strerror(errno));
 	_exit(127);
 }
 
@@ -50,12 +49,29 @@ static bool is_recording(void)
 	       tracefs_trace_is_on(instance) == 1;
 }
 
+static char *list_pids(const pid_t *pids, size_t nr)
+{
+	char *list = print_string("%d", *pids), *longer;
+
+	while (--nr) {
+		longer = print_string("%s,%d", list, *++pids);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
 void record_start(const pid_t *pids, size_t nr)
 {
-	char **argv = allocate(NULL, (nr * 3 + 16) * sizeof(*argv));
-	int lock, status, tries = 0;
+	char **argv = allocate(NULL, 16 * sizeof(*argv));
+	int lock, file, status = 0, tries = 0;
+	char *buffer_kb = print_string("%lu", options.buffer_kb);
 	char **arg = argv;
 
+	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (file < 0)
+		die("%s: %s", options.record, strerror(errno));
+	close(file);
 	instance = instance_create("-record", &lock);
 	/* as long as a file of it is open, trace-cmd cannot remove it with its statistics */
 	keep = tracefs_instance_file_open(instance, "tracing_on", O_RDONLY | O_CLOEXEC);
@@ -65,15 +81,15 @@ void record_start(const pid_t *pids, size_t nr)
 	*arg++ = "-B";
 	*arg++ = (char *)tracefs_instance_get_name(instance);
 	*arg++ = "-b";
-	*arg++ = print_string("%lu", options.buffer_kb);
+	*arg++ = buffer_kb;
 	*arg++ = "-e";
 	*arg++ = SYSTEM;
 	*arg++ = "-o";
 	*arg++ = (char *)options.record;
-	for (; nr; nr--, pids++) {
-		*arg++ = "-P";
-		*arg++ = print_string("%d", *pids);
+	if (nr) {
 		*arg++ = "-c";
+		*arg++ = "-P";
+		*arg++ = list_pids(pids, nr);
 	}
 	*arg = NULL;
 
@@ -86,10 +102,16 @@ void record_start(const pid_t *pids, size_t nr)
 		if (waitpid(recorder, &status, WNOHANG) == recorder || ++tries == TRIES) {
 			recorder = 0;
 			close(keep);
+			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+				die("-o needs trace-cmd: install it");
 			die("%s: trace-cmd does not record into it", options.record);
 		}
 		usleep(10000);
 	}
+	if (nr)
+		free(arg[-1]);
+	free(buffer_kb);
+	free(argv);
 }
 
 /* Events that the recording lacks, as the kernel counts them. */
