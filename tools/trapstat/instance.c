@@ -164,6 +164,7 @@ void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, siz
 
 void instance_destroy_all(void)
 {
+	const char *name;
 	int parent;
 
 	if (!nr_own)
@@ -171,9 +172,9 @@ void instance_destroy_all(void)
 	parent = lock_parent();
 	while (nr_own) {
 		nr_own--;
-		if (tracefs_instance_destroy(own[nr_own].instance))
-			note("cannot remove the instance %s: %s",
-			     tracefs_instance_get_name(own[nr_own].instance), strerror(errno));
+		name = tracefs_instance_get_name(own[nr_own].instance);
+		if (tracefs_instance_exists(name) && tracefs_instance_destroy(own[nr_own].instance))
+			note("cannot remove the instance %s: %s", name, strerror(errno));
 		close(own[nr_own].lock);
 		tracefs_instance_free(own[nr_own].instance);
 	}

@@ -18,6 +18,7 @@
 #include "trapstat.h"
 
 #define RING_BYTES	(512 * 1024)
+#define STACK_BYTES	(8 * 1024 * 1024)	/* the usual limit */
 #define HASH		1024
 
 struct map {
@@ -333,13 +334,23 @@ void maps_forget(void)
 	}
 }
 
-/* The newest first: it may lie over an older one. */
+static bool is_stack(const struct map *map)
+{
+	return !strcmp(map->name, "[stack]");
+}
+
+/* The newest first: it may lie over an older one. Stacks grow without a word. */
 static const struct map *find_map(const struct space *space, uint64_t address)
 {
 	size_t i;
 
 	for (i = space->nr; i-- > 0; ) {
 		if (address >= space->map[i].start && address < space->map[i].end)
+			return &space->map[i];
+	}
+	for (i = space->nr; i-- > 0; ) {
+		if (is_stack(&space->map[i]) && address < space->map[i].end &&
+		    address >= space->map[i].end - STACK_BYTES)
 			return &space->map[i];
 	}
 	return NULL;
@@ -370,7 +381,7 @@ void maps_find(pid_t tid, uint64_t address, struct place *place)
 	place->offset = address - map->start;
 	if (!strcmp(map->name, "[heap]")) {
 		place->kind = "heap";
-	} else if (!strcmp(map->name, "[stack]")) {
+	} else if (is_stack(map)) {
 		place->kind = "stack";
 		place->offset = map->end - address;
 	} else if (map->name[0] == '/' && map->name[1] != '/') {

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <tracefs.h>
 #include "trapstat.h"
 
 static struct tep_event *trap_exit, *fault_exit;
@@ -12,6 +13,24 @@ void names_load(struct tep_handle *tep)
 {
 	trap_exit = tep_find_event_by_name(tep, SYSTEM, "trap_exit");
 	fault_exit = tep_find_event_by_name(tep, SYSTEM, "page_fault_exit");
+}
+
+/* Of the running kernel. tracefs_local_events() would read all of kallsyms, too. */
+void names_live(void)
+{
+	static const char * const events[] = { "trap_exit", "page_fault_exit" };
+	struct tep_handle *tep = tep_alloc();
+	unsigned int i;
+	char *format;
+	int size;
+
+	for (i = 0; i < 2; i++) {
+		format = tracefs_event_file_read(NULL, SYSTEM, events[i], "format", &size);
+		if (!tep || !format || tep_parse_event(tep, format, size, SYSTEM))
+			die("cannot read the format of " SYSTEM ":%s", events[i]);
+		free(format);
+	}
+	names_load(tep);
 }
 
 /* The name of @value in the event's first __print_symbolic(). */

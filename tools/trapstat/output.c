@@ -574,7 +574,7 @@ int output(struct sample *sample)
 		if (!sample->missing[i])
 			continue;
 		status = STATUS_INCOMPLETE;
-		if (sample->title)
+		if (sample->buckets == EXACT)
 			note("%s: %s: at least %" PRIu64 " events are missing: the buffer was full",
 			     sample->title, table_names[i], sample->missing[i]);
 		else

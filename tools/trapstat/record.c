@@ -17,7 +17,6 @@
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
 
 static struct tracefs_instance *instance;
-static int keep;
 static pid_t recorder;
 
 /*
@@ -73,8 +72,6 @@ void record_start(const pid_t *pids, size_t nr)
 		die("%s: %s", options.record, strerror(errno));
 	close(file);
 	instance = instance_create("-record", &lock);
-	/* as long as a file of it is open, trace-cmd cannot remove it with its statistics */
-	keep = tracefs_instance_file_open(instance, "tracing_on", O_RDONLY | O_CLOEXEC);
 	*arg++ = "trace-cmd";
 	*arg++ = "record";
 	*arg++ = "-q";
@@ -101,7 +98,6 @@ void record_start(const pid_t *pids, size_t nr)
 	while (!is_recording()) {
 		if (waitpid(recorder, &status, WNOHANG) == recorder || ++tries == TRIES) {
 			recorder = 0;
-			close(keep);
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 				die("-o needs trace-cmd: install it");
 			die("%s: trace-cmd does not record into it", options.record);
@@ -143,12 +139,13 @@ bool record_stop(void)
 
 	if (!recorder)
 		return true;
+	/* now: trace-cmd removes the instance when it ends */
+	tracefs_trace_off(instance);
+	lost = lost_events();
 	kill(recorder, SIGINT);
 	while (waitpid(recorder, &status, 0) < 0 && errno == EINTR)
 		;
 	recorder = 0;
-	lost = lost_events();
-	close(keep);
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		note("%s: trace-cmd failed, it is not complete", options.record);
 		return false;

@@ -397,7 +397,6 @@ static int run_intervals(struct tracefs_instance *instance, const sigset_t *wait
 static int run(void)
 {
 	struct tracefs_instance *instance;
-	struct tep_handle *tep;
 	sigset_t waiting;
 	int status;
 
@@ -410,10 +409,7 @@ static int run(void)
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	instance_remove_dead();
-	tep = tracefs_local_events_system(NULL, (const char * const []){ SYSTEM, NULL });
-	if (!tep)
-		die("cannot read the formats of the events of " SYSTEM);
-	names_load(tep);
+	names_live();
 	find_cpus();
 	if (options.table[ADDRESSES] || options.table[FROM]) {
 		symbols_live();
@@ -437,7 +433,6 @@ static int run(void)
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
 	instance_destroy_all();
-	tep_free(tep);
 	return status;
 }
 

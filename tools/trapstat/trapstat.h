@@ -85,6 +85,7 @@ void sample_free(struct sample *sample);
 uint64_t bucket_low(unsigned long buckets, uint64_t high);
 
 /* names.c: of vectors and results, as the event formats have them */
+void names_live(void);
 void names_load(struct tep_handle *tep);
 const char *vector_name(unsigned int vector);
 const char *result_name(unsigned int result);

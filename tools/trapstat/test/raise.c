@@ -79,8 +79,11 @@ static void touch_anon(unsigned long count)
 
 static void touch_heap(unsigned long count)
 {
-	char *memory = sbrk((count + 1) * PAGE);
+	char *memory = sbrk(PAGE);
 
+	/* the kernel does not call it a heap before it has grown */
+	if (sbrk(count * PAGE) == (void *)-1)
+		exit(1);
 	touch(memory + PAGE, count);
 }
 
