@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
-	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage demo bisect
+	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage trapstat demo bisect
 
 .PHONY: help
 help:
@@ -60,7 +60,7 @@ bench: kernel
 .PHONY: check $(CHECKS:%=check-%)
 check: kernel kernel-i386
 	@ci/run $(CHECKS)
-check-bench check-demo $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+check-bench check-demo check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)

@@ -202,7 +202,7 @@ static bool read_hist(const char **text, const struct hist *hist, struct rows *r
 	return false;
 }
 
-/* Makes room in a histogram that fills up. What is counted meanwhile is not. */
+/* Makes room in a histogram that fills up. What is raised since it was read is lost. */
 static void clear(struct tracefs_instance *instance, struct hist *hist)
 {
 	char *command = print_string("%s:clear", hist->trigger);
@@ -215,7 +215,7 @@ static void clear(struct tracefs_instance *instance, struct hist *hist)
 }
 
 static void add_difference(struct sample *sample, struct tracefs_instance *instance,
-			   struct hist *hist, struct rows *now, uint64_t dropped)
+			   struct hist *hist, struct rows *now, uint64_t dropped, bool last)
 {
 	struct rows difference = { };
 	size_t i;
@@ -232,12 +232,14 @@ static void add_difference(struct sample *sample, struct tracefs_instance *insta
 	hist->dropped = dropped;
 	rows_free(&hist->before);
 	hist->before = *now;
-	if (now->nr > hist->entries / 4 * 3)
+	if (!last && now->nr > hist->entries / 4 * 3) {
 		clear(instance, hist);
+		sample->cleared[hist->table] = true;
+	}
 }
 
-/* What was counted since the last time. */
-void hist_read(struct tracefs_instance *instance, struct sample *sample)
+/* What was counted since the last time. @last: nothing will be read after this. */
+void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last)
 {
 	uint64_t dropped;
 	struct hist *hist;
@@ -261,7 +263,7 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample)
 			memset(&now, 0, sizeof(now));
 			if (!text || !read_hist(&at, hist, &now, &dropped))
 				die("cannot read the histogram %s", hist->trigger);
-			add_difference(sample, instance, hist, &now, dropped);
+			add_difference(sample, instance, hist, &now, dropped, last);
 		}
 		free(text);
 	}

@@ -544,8 +544,9 @@ static void print_json(struct sample *sample)
 	for (i = 0; i < TABLES; i++) {
 		if (!options.table[i])
 			continue;
-		printf(",\"%s\":{\"missing\":%" PRIu64 ",\"rows\":[", table_names[i],
-		       sample->missing[i]);
+		printf(",\"%s\":{\"missing\":%" PRIu64 ",\"cleared\":%s,\"rows\":[",
+		       table_names[i], sample->missing[i],
+		       sample->cleared[i] ? "true" : "false");
 		if (i == BY_CPU)
 			json_vectors(sample);
 		else if (i == LATENCY)
@@ -557,6 +558,17 @@ static void print_json(struct sample *sample)
 		printf("]}");
 	}
 	printf("}\n");
+}
+
+static void note_missing(const struct sample *sample, enum table table)
+{
+	if (sample->buckets == EXACT)
+		note("%s: %s: at least %" PRIu64 " events are missing: the buffer was full",
+		     sample->title, table_names[table], sample->missing[table]);
+	else
+		note("%s: %" PRIu64 " exceptions are missing: the histogram was full%s",
+		     table_names[table], sample->missing[table],
+		     table == BY_CPU ? "" : ", use a larger one (-S)");
 }
 
 /* 0, or STATUS_INCOMPLETE if something is missing in the sample. */
@@ -571,16 +583,13 @@ int output(struct sample *sample)
 		print_text(sample);
 	fflush(stdout);
 	for (i = 0; i < TABLES; i++) {
-		if (!sample->missing[i])
-			continue;
-		status = STATUS_INCOMPLETE;
-		if (sample->buckets == EXACT)
-			note("%s: %s: at least %" PRIu64 " events are missing: the buffer was full",
-			     sample->title, table_names[i], sample->missing[i]);
-		else
-			note("%s: %" PRIu64 " exceptions are missing: the histogram was full%s",
-			     table_names[i], sample->missing[i],
-			     i == BY_CPU ? "" : ", use a larger one (-S)");
+		if (sample->missing[i])
+			note_missing(sample, i);
+		if (sample->cleared[i])
+			note("%s: the histogram was nearly full and was cleared: the next table may lack what was raised meanwhile, use a larger one (-S)",
+			     table_names[i]);
+		if (sample->missing[i] || sample->cleared[i])
+			status = STATUS_INCOMPLETE;
 	}
 	return status;
 }

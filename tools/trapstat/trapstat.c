@@ -330,14 +330,14 @@ static void find_cpus(void)
 }
 
 /* What there was since *@begin, which becomes now. */
-static int report_since(struct tracefs_instance *instance, double *begin)
+static int report_since(struct tracefs_instance *instance, double *begin, bool last)
 {
 	struct sample sample = { .rates = !live.command };
 	double end = now();
 	size_t i;
 	int ret;
 
-	hist_read(instance, &sample);
+	hist_read(instance, &sample, last);
 	maps_update();
 	sample.seconds = end - *begin;
 	*begin = end;
@@ -365,7 +365,7 @@ static int run_command(struct tracefs_instance *instance, const sigset_t *waitin
 	wait_until(0, waiting);
 	if (waitpid(child, &status, 0) != child)
 		die("%s: %s", live.command[0], strerror(errno));
-	ret = report_since(instance, &begin);
+	ret = report_since(instance, &begin, true);
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);
 	return WEXITSTATUS(status) ? WEXITSTATUS(status) : ret;
@@ -382,7 +382,7 @@ static int run_intervals(struct tracefs_instance *instance, const sigset_t *wait
 		wait_until(deadline, waiting);
 		if (stopped_by)
 			break;
-		ret = report_since(instance, &begin);
+		ret = report_since(instance, &begin, i + 1 == live.count);
 		status = ret ? ret : status;
 		if (ferror(stdout)) {
 			stopped_by = SIGPIPE;

@@ -61,6 +61,7 @@ struct rows {
 struct sample {
 	struct rows	table[TABLES];
 	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
+	bool		cleared[TABLES];	/* and the next one may lack some */
 	unsigned long	buckets;
 	double		seconds;
 	bool		rates;			/* print per second, not counts */
@@ -101,7 +102,7 @@ void instance_destroy_all(void);
 
 /* hist.c */
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus);
-void hist_read(struct tracefs_instance *instance, struct sample *sample);
+void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last);
 
 /* command.c: CMD of -c */
 pid_t command_fork(char **argv);
