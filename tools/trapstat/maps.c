@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * maps.c - which file or area an address of a task is in
+ * maps.c - which file or area an address of a task is in, and what the task is called
  *
  * Many processes have ended when they are to be shown. So perf's side-band events
- * tell of every fork, mmap and exit from the start on. What was mapped before is in
- * /proc. What a process had mapped before an exec stays known: it faulted there, too.
+ * tell of every fork, mmap, new name and exit from the start on. What was mapped
+ * before is in /proc. What a process had mapped before an exec stays known: it faulted
+ * there, too.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -38,6 +40,7 @@ struct space {
 struct task {
 	pid_t		tid;
 	bool		gone;
+	char		comm[COMM_LEN];
 	struct space	*space;
 	struct task	*next;
 };
@@ -145,6 +148,7 @@ static struct task *set_task(pid_t tid, struct space *space)
 		space_put(task->space);
 	task->space = space;
 	task->gone = false;
+	task->comm[0] = '\0';
 	return task;
 }
 
@@ -186,8 +190,10 @@ static void handle(const struct perf_event_header *header)
 		uint32_t unused[8];	/* the file's device and inode, protection, flags */
 		char name[];
 	} *map;
+	const struct { struct perf_event_header header; uint32_t pid, tid; char comm[]; } *comm;
 
 	fork = (const void *)header;
+	comm = (const void *)header;
 	map = (const void *)header;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
@@ -196,6 +202,9 @@ static void handle(const struct perf_event_header *header)
 	case PERF_RECORD_EXIT:
 		if (*find_task(fork->tid))
 			(*find_task(fork->tid))->gone = true;
+		break;
+	case PERF_RECORD_COMM:
+		strncpy(get_task(comm->tid)->comm, comm->comm, COMM_LEN - 1);
 		break;
 	case PERF_RECORD_MMAP2:
 		/* a task that has not been seen forking: all of its areas are in /proc */
@@ -273,6 +282,7 @@ static void ring_open(unsigned int cpu)
 		.mmap = 1,
 		.mmap_data = 1,
 		.mmap2 = 1,
+		.comm = 1,
 		.task = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,
@@ -292,15 +302,33 @@ static void ring_open(unsigned int cpu)
 		nr_rings++;
 }
 
-void maps_start(unsigned int nr_cpus)
+/* Processes that may end before they are shown. */
+static void read_running(void)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir))) {
+		if (atoi(entry->d_name) > 0)
+			get_task(atoi(entry->d_name));
+	}
+	if (dir)
+		closedir(dir);
+	maps_forget();
+}
+
+/* @running: of all that runs already, too */
+void maps_start(unsigned int nr_cpus, bool running)
 {
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < nr_cpus; cpu++)
 		ring_open(cpu);
 	if (!nr_rings)
-		note("no mappings of processes that have ended: perf_event_open: %s",
+		note("no names and mappings of processes that have ended: perf_event_open: %s",
 		     strerror(errno));
+	if (running)
+		read_running();
 }
 
 size_t maps_poll(struct pollfd *fds, size_t nr)
@@ -332,6 +360,14 @@ void maps_forget(void)
 			}
 		}
 	}
+}
+
+/* The last name that it has taken, or NULL: it is called as when it was counted first. */
+const char *maps_comm(pid_t tid)
+{
+	struct task *task = *find_task(tid);
+
+	return task && task->comm[0] ? task->comm : NULL;
 }
 
 static bool is_stack(const struct map *map)

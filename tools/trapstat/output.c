@@ -2,6 +2,7 @@
 /*
  * output.c - a sample as tables, or as a line of JSON
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,9 +262,13 @@ static void print_latency(const struct sample *sample, unsigned int vector,
 static void print_latencies(const struct sample *sample)
 {
 	const char *most = sample->buckets == EXACT ? "" : "<=";
+	char titles[3][8];
 
-	printf("vct %-10s %-8s %10s %9s %7s%2s %7s%2s %7s%2s\n", "name", "result",
-	       count_title(sample), "mean", "p50", most, "p99", most, "max", most);
+	snprintf(titles[0], sizeof(titles[0]), "p50%s", most);
+	snprintf(titles[1], sizeof(titles[1]), "p99%s", most);
+	snprintf(titles[2], sizeof(titles[2]), "max%s", most);
+	printf("vct %-10s %-8s %10s %9s %9s %9s %9s\n", "name", "result", count_title(sample),
+	       "mean", titles[0], titles[1], titles[2]);
 	each_duration(sample, print_latency);
 }
 
@@ -581,7 +586,8 @@ int output(struct sample *sample)
 		print_json(sample);
 	else
 		print_text(sample);
-	fflush(stdout);
+	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
+		die("standard output: %s", strerror(errno));
 	for (i = 0; i < TABLES; i++) {
 		if (sample->missing[i])
 			note_missing(sample, i);

@@ -62,15 +62,15 @@ static char *list_pids(const pid_t *pids, size_t nr)
 
 void record_start(const pid_t *pids, size_t nr)
 {
-	char **argv = allocate(NULL, 16 * sizeof(*argv));
 	int lock, file, status = 0, tries = 0;
-	char *buffer_kb = print_string("%lu", options.buffer_kb);
-	char **arg = argv;
+	char *argv[16], **arg = argv;
+	char *buffer_kb;
 
 	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (file < 0)
 		die("%s: %s", options.record, strerror(errno));
 	close(file);
+	buffer_kb = print_string("%lu", options.buffer_kb);
 	instance = instance_create("-record", &lock);
 	*arg++ = "trace-cmd";
 	*arg++ = "record";
@@ -96,7 +96,9 @@ void record_start(const pid_t *pids, size_t nr)
 	if (!recorder)
 		run(argv, lock);
 	while (!is_recording()) {
-		if (waitpid(recorder, &status, WNOHANG) == recorder || ++tries == TRIES) {
+		if (++tries == TRIES)
+			kill(recorder, SIGKILL);
+		if (waitpid(recorder, &status, WNOHANG) == recorder) {
 			recorder = 0;
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 				die("-o needs trace-cmd: install it");
@@ -107,7 +109,6 @@ void record_start(const pid_t *pids, size_t nr)
 	if (nr)
 		free(arg[-1]);
 	free(buffer_kb);
-	free(argv);
 }
 
 /* Events that the recording lacks, as the kernel counts them. */

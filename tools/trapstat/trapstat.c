@@ -20,6 +20,7 @@
 #include "trapstat.h"
 
 #define MAX_PIDS	128
+#define MAX_CPUS	8192
 #define MAX_FDS		1024
 
 struct options options = {
@@ -280,6 +281,15 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
+/* It may have been trace-cmd. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { };
+
+	return pid && !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == pid;
+}
+
 /* Until @deadline (0: none), a signal, or the end of the command. */
 static void wait_until(double deadline, const sigset_t *waiting)
 {
@@ -302,31 +312,51 @@ static void wait_until(double deadline, const sigset_t *waiting)
 				kill(child, stopped_by);
 			stopped_by = 0;
 		}
-		if (child && child_ended && !waitpid(child, NULL, WNOHANG | WNOWAIT))
+		if (child_ended && !has_ended(child))
 			child_ended = 0;
 	}
 }
 
-static bool is_online(unsigned int cpu)
+/* The CPUs of a list such as "0-3,8" have columns; the last number of it. */
+static unsigned int read_cpus(const char *name, bool columns)
 {
-	char *path = print_string("/sys/devices/system/cpu/cpu%u/online", cpu);
+	char *path = print_string("/sys/devices/system/cpu/%s", name);
+	unsigned int first, last = 0, cpu;
 	FILE *file = fopen(path, "r");
-	bool online = !file || fgetc(file) != '0';	/* the first has no such file */
 
-	if (file)
-		fclose(file);
+	while (file && fscanf(file, "%u", &first) == 1) {
+		last = first;
+		if (fscanf(file, "-%u", &last) < 0)
+			last = first;
+		for (cpu = first; columns && cpu <= last; cpu++)
+			live.columns[cpu] = print_string("cpu%u", cpu);
+		fscanf(file, ",");
+	}
+	if (!file || last >= MAX_CPUS)
+		die("cannot read %s", path);
+	fclose(file);
 	free(path);
-	return online;
+	return last;
 }
 
 static void find_cpus(void)
 {
-	unsigned int cpu;
-
-	live.nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	live.nr_cpus = read_cpus("possible", false) + 1;
 	live.columns = allocate(NULL, live.nr_cpus * sizeof(*live.columns));
-	for (cpu = 0; cpu < live.nr_cpus; cpu++)
-		live.columns[cpu] = is_online(cpu) ? print_string("cpu%u", cpu) : NULL;
+	memset(live.columns, 0, live.nr_cpus * sizeof(*live.columns));
+	read_cpus("online", true);
+}
+
+static void update_names(struct rows *rows)
+{
+	const char *comm;
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++) {
+		comm = maps_comm(rows->row[i].pid);
+		if (comm)
+			strncpy(rows->row[i].comm, comm, COMM_LEN - 1);
+	}
 }
 
 /* What there was since *@begin, which becomes now. */
@@ -339,6 +369,8 @@ static int report_since(struct tracefs_instance *instance, double *begin, bool l
 
 	hist_read(instance, &sample, last);
 	maps_update();
+	for (i = TASKS; i < TABLES; i++)
+		update_names(&sample.table[i]);
 	sample.seconds = end - *begin;
 	*begin = end;
 	sample.columns = live.columns;
@@ -384,7 +416,7 @@ static int run_intervals(struct tracefs_instance *instance, const sigset_t *wait
 			break;
 		ret = report_since(instance, &begin, i + 1 == live.count);
 		status = ret ? ret : status;
-		if (ferror(stdout)) {
+		if (ferror(stdout)) {	/* output() has seen to anything but a closed pipe */
 			stopped_by = SIGPIPE;
 			break;
 		}
@@ -411,10 +443,11 @@ static int run(void)
 	instance_remove_dead();
 	names_live();
 	find_cpus();
-	if (options.table[ADDRESSES] || options.table[FROM]) {
+	if (options.table[ADDRESSES] || options.table[FROM])
 		symbols_live();
-		maps_start(live.nr_cpus);
-	}
+	if (options.table[ADDRESSES] || options.table[FROM] || options.table[TASKS])
+		maps_start(live.nr_cpus, !live.command &&
+			   (options.table[ADDRESSES] || options.table[FROM]));
 	instance = instance_create("", NULL);
 	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded in it */
 	if (live.command) {

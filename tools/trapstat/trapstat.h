@@ -114,17 +114,18 @@ bool record_stop(void);
 
 struct pollfd;
 
-/* maps.c: which file or area an address of a task is in */
+/* maps.c: tasks: which file or area an address is in, what they are called */
 struct place {
 	const char	*kind;		/* file, anon, heap, stack, kernel, unknown */
 	const char	*name;
 	uint64_t	offset;
 };
 
-void maps_start(unsigned int nr_cpus);
+void maps_start(unsigned int nr_cpus, bool running);
 size_t maps_poll(struct pollfd *fds, size_t nr);
 void maps_update(void);
 void maps_forget(void);
+const char *maps_comm(pid_t tid);
 void maps_find(pid_t tid, uint64_t address, struct place *place);
 
 /* symbols.c */
