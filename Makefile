@@ -10,7 +10,10 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
-	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage trapstat demo bisect
+	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage boottime bench \
+	trapstat demo bisect
+# What does not fit into the time of "make check". Most build their own kernels.
+LONG_CHECKS := debug-kasan debug-kcsan upstream storm
 
 .PHONY: help
 help:
@@ -19,6 +22,7 @@ help:
 	@echo '  make demo                build and boot the patched kernel, trace a real program'
 	@echo '  make demo CMD="..."      trace a command of yours'
 	@echo '  make check               all checks; also what CI runs'
+	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
 	@echo '  make check-NAME          one of them: ci/README.md'
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
@@ -57,12 +61,14 @@ bench: kernel
 	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
 	@tools/bench/all $(KERNEL)
 
-.PHONY: check $(CHECKS:%=check-%)
+.PHONY: check check-all $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%)
 check: kernel kernel-i386
 	@ci/run $(CHECKS)
-check-bench check-demo check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+check-all: kernel kernel-i386
+	@ci/run $(CHECKS) $(LONG_CHECKS)
+check-bench check-boottime check-demo check-storm check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
-$(CHECKS:%=check-%): source
+$(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
 
 .PHONY: coverage
@@ -79,6 +85,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/upstream build/bochs* build/busybox-*
 distclean:
 	rm -rf build

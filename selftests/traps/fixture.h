@@ -6,6 +6,7 @@
 #ifndef _TRAPS_FIXTURE_H
 #define _TRAPS_FIXTURE_H
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static inline void tear_down(struct __test_metadata *_metadata)
 	if (!__test_passed(_metadata) && !trace_get(&trace))
 		trace_print(&trace, 40);
 	EXPECT_EQ(0, trace_write("events/enable", "0"));
+	trace_remove_triggers();
 	EXPECT_FALSE(is_on("events/traps/enable"));
 	EXPECT_EQ(0, trace_remove());
 }
@@ -61,6 +63,16 @@ static inline void tear_down_module(struct __test_metadata *_metadata)
 {
 	tear_down(_metadata);
 	EXPECT_EQ(0, module_unload());
+}
+
+/* For several children, one after the other: all on one CPU, as tracing is. */
+static inline void stay_on_cpu(struct __test_metadata *_metadata)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
 }
 
 /* Starts a child and sets tracing up for it; no event is on yet. */

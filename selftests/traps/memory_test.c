@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How page faults end that need more than a mapping: files, swap, huge pages,
- * userfaultfd, protection keys, corrupted memory, the vsyscall page, MMIO. Each
- * is recorded once, with the result, and is counted as getrusage() counts it.
+ * userfaultfd, protection keys, corrupted memory, the OOM killer, the vsyscall
+ * page, MMIO. Each is recorded once, with the result, and is counted as
+ * getrusage() counts it.
  *
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; some
  * also mkfs.ext4, mkswap, swapon and a loop device.
@@ -20,9 +21,11 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +36,7 @@
 #define HUGE_PAGE	(2L << 20)
 #define STACK_STEP	(64L << 10)
 #define NOTE_SIZE	32
+#define TIMEOUT		300		/* seconds: swapping takes long with KASAN */
 
 /* --- What must be there; each returns why it cannot, or NULL */
 
@@ -588,7 +592,7 @@ static void check_durations(struct __test_metadata *_metadata,
 }
 
 /* Once, with the result, and no other page fault. */
-TEST_F(memory, recorded)
+TEST_F_TIMEOUT(memory, recorded, TIMEOUT)
 {
 	int count = variant->again ? 2 : 1;
 	const struct report *report;
@@ -669,6 +673,91 @@ TEST_F(other, get_user_pages)
 	EXPECT_EQ(0, trace.count);
 }
 
+#define MEMORY_LIMIT	(4L << 20)
+
+/* A memory cgroup of its own for a test. */
+struct cgroup {
+	char root[32];
+	char path[64];
+};
+
+static void remove_cgroup(const struct cgroup *cgroup)
+{
+	rmdir(cgroup->path);
+	umount(cgroup->root);
+	rmdir(cgroup->root);
+}
+
+static int set_in_cgroup(const char *directory, const char *name, long value)
+{
+	char path[96], text[32];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	snprintf(text, sizeof(text), "%ld", value);
+	return file_write(path, text);
+}
+
+static bool make_cgroup(struct cgroup *cgroup)
+{
+	char control[64];
+
+	strcpy(cgroup->root, "/tmp/traps_test_XXXXXX");
+	if (!mkdtemp(cgroup->root))
+		return false;
+	snprintf(cgroup->path, sizeof(cgroup->path), "%s/traps_test", cgroup->root);
+	snprintf(control, sizeof(control), "%s/cgroup.subtree_control", cgroup->root);
+	if (!mount("none", cgroup->root, "cgroup2", 0, NULL) &&
+	    !file_write(control, "+memory") && !mkdir(cgroup->path, 0700) &&
+	    !set_in_cgroup(cgroup->path, "memory.max", MEMORY_LIMIT)) {
+		/* Is not there without swap. */
+		set_in_cgroup(cgroup->path, "memory.swap.max", 0);
+		return true;
+	}
+	remove_cgroup(cgroup);
+	return false;
+}
+
+/* Uses more memory than its cgroup may, when told so. */
+static void use_too_much(const struct cgroup *cgroup, int told)
+{
+	char *page = map_anonymous(2 * MEMORY_LIMIT / PAGE), go;
+
+	if (!page || set_in_cgroup(cgroup->path, "cgroup.procs", getpid()) ||
+	    read(told, &go, 1) != 1)
+		_exit(1);
+	for (long i = 0; i < 2 * MEMORY_LIMIT / PAGE; i++)
+		raise_write(page + i * PAGE);
+	_exit(0);
+}
+
+/* The victim of the OOM killer is the one who needs the memory. */
+TEST_F(other, oom)
+{
+	struct cgroup cgroup;
+	int told[2], status;
+	char filter[64];
+	pid_t pid;
+
+	if (!make_cgroup(&cgroup))
+		SKIP(return, "no memory cgroup can be made");
+	stay_on_cpu(_metadata);
+	ASSERT_EQ(0, pipe(told));
+	pid = fork();
+	if (!pid)
+		use_too_much(&cgroup, told[0]);
+	ASSERT_EQ(0, trace_prepare(pid, sched_getcpu()));
+	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3 && user_mode == 1",
+		 pid);
+	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
+	turn_on(_metadata, "traps/page_fault_exit");
+	EXPECT_EQ(1, write(told[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	remove_cgroup(&cgroup);
+
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EXPECT_LE(1, trace_stat(sched_getcpu(), "entries"));
+}
+
 #define VIRTIO_RNG	"/sys/bus/virtio/drivers/virtio_rng/"
 #define VIRTIO_PCI	"/sys/bus/pci/drivers/virtio-pci/"
 
@@ -690,21 +779,12 @@ static bool find_device(char *name, size_t size)
 	return ret;
 }
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ret = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-	close(fd);
-	return ret;
-}
-
 static char device[32];
 
 /* Its driver maps its registers, and uses them. */
 static void rebind(struct report *report, bool traced)
 {
-	if (!write_file(VIRTIO_PCI "unbind", device) || !write_file(VIRTIO_PCI "bind", device))
+	if (file_write(VIRTIO_PCI "unbind", device) || file_write(VIRTIO_PCI "bind", device))
 		report->failed = true;
 }
 
@@ -716,6 +796,9 @@ TEST_F(other, kmmio)
 
 	if (!find_device(device, sizeof(device)))
 		SKIP(return, "no virtio-rng on PCI, whose driver could be bound anew");
+	/* Only with CONFIG_PROVE_LOCKING: it is not told of the step's interrupt flag. */
+	if (!access("/proc/lockdep_chains", F_OK))
+		SKIP(return, "mmiotrace makes lockdep complain, and stop");
 	/* Takes all CPUs but one off until the end. */
 	if (trace_write(TRACE_TOP "current_tracer", "mmiotrace"))
 		SKIP(return, "no mmiotrace");

@@ -21,11 +21,11 @@
 
 #define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
 
-static char instance[64], other[80], kprobe[32];
+static char instance[64], other[80], kprobe_group[32], kprobe[40];
 static char optimization[8];
 static pid_t traced_pid;	/* 0: any */
 
-static int write_path(const char *path, const char *value)
+int file_write(const char *path, const char *value)
 {
 	int ret = 0, fd = open(path, O_WRONLY | O_APPEND);
 
@@ -81,7 +81,8 @@ static void __attribute__((constructor)) find_names(void)
 
 	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
 	snprintf(other, sizeof(other), "%s_other", instance);
-	snprintf(kprobe, sizeof(kprobe), "traps_test_%d/probe", getpid());
+	snprintf(kprobe_group, sizeof(kprobe_group), "traps_test_%d", getpid());
+	snprintf(kprobe, sizeof(kprobe), "%s/probe", kprobe_group);
 	text = file_read(OPTIMIZATION);
 	if (text)
 		snprintf(optimization, sizeof(optimization), "%s", text);
@@ -99,7 +100,7 @@ static void __attribute__((destructor)) remove_left(void)
 static void restore_optimization(void)
 {
 	if (*optimization)
-		write_path(OPTIMIZATION, optimization);
+		file_write(OPTIMIZATION, optimization);
 }
 
 bool trace_exists(void)
@@ -165,7 +166,7 @@ static const char *path_of(const char *file)
 
 int trace_write(const char *file, const char *value)
 {
-	return write_path(path_of(file), value);
+	return file_write(path_of(file), value);
 }
 
 /* The file's text, to be freed, or NULL. */
@@ -177,6 +178,26 @@ char *trace_read(const char *file)
 int trace_open(const char *file, int flags)
 {
 	return open(path_of(file), flags | O_CLOEXEC);
+}
+
+/* Empties a file that takes that as a command, such as trace. */
+int trace_truncate(const char *file)
+{
+	int fd = trace_open(file, O_WRONLY | O_TRUNC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* The exits' first: they may need what the entries' have. */
+void trace_remove_triggers(void)
+{
+	trace_truncate("events/traps/page_fault_exit/trigger");
+	trace_truncate("events/traps/trap_exit/trigger");
+	trace_truncate("events/traps/page_fault_entry/trigger");
+	trace_truncate("events/traps/trap_entry/trigger");
 }
 
 int trace_open_marker(void)
@@ -238,10 +259,10 @@ int trace_add_kprobe(const char *function)
 	int ret = -EINVAL;
 
 	/* A breakpoint, not a jump instead of it. */
-	write_path(OPTIMIZATION, "0");
+	file_write(OPTIMIZATION, "0");
 	for (int offset = 5; offset < 32 && ret; offset++) {
 		snprintf(text, sizeof(text), "p:%s %s+%d", kprobe, function, offset);
-		ret = write_path(TRACEFS "/kprobe_events", text);
+		ret = file_write(TRACEFS "/kprobe_events", text);
 	}
 	if (ret)
 		restore_optimization();
@@ -256,10 +277,50 @@ int trace_enable_kprobe(void)
 	return trace_write(file, "1");
 }
 
+/* The n-th breakpoint at an address: of a function, or within one. */
+int trace_add_kprobe_at(unsigned long address, int n)
+{
+	char text[64];
+
+	file_write(OPTIMIZATION, "0");
+	snprintf(text, sizeof(text), "p:%s_%d 0x%lx", kprobe, n, address);
+	return file_write(TRACEFS "/kprobe_events", text);
+}
+
+int trace_turn_kprobe_at(int n, bool on)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s_%d/enable", kprobe, n);
+	return trace_write(file, on ? "1" : "0");
+}
+
+int trace_filter_kprobes(const char *filter)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "events/%s/filter", kprobe_group);
+	return trace_write(file, filter);
+}
+
+/* How often each of them was hit, also while another one was handled. */
+void trace_get_kprobe_hits(unsigned long *hits, int count)
+{
+	char *text = file_read(TRACEFS "/kprobe_profile"), *rest = text, *line;
+	unsigned long hit, missed;
+	int n;
+
+	memset(hits, 0, count * sizeof(*hits));
+	while (rest && (line = strsep(&rest, "\n")))
+		if (sscanf(line, " probe_%d %lu %lu", &n, &hit, &missed) == 3 && n < count)
+			hits[n] = hit + missed;
+	free(text);
+}
+
 bool trace_kprobe_exists(void)
 {
 	char *text = file_read(TRACEFS "/kprobe_events");
-	bool exists = text && strstr(text, kprobe);
+	bool exists = text && strstr(text, kprobe_group);
 
 	free(text);
 	return exists;
@@ -277,6 +338,7 @@ long trace_kprobe_hits(void)
 	return hits + misses;
 }
 
+/* All of this program. */
 int trace_remove_kprobe(void)
 {
 	char text[64];
@@ -284,8 +346,8 @@ int trace_remove_kprobe(void)
 	if (!trace_kprobe_exists())
 		return 0;
 	restore_optimization();
-	snprintf(text, sizeof(text), "-:%s", kprobe);
-	return write_path(TRACEFS "/kprobe_events", text);
+	snprintf(text, sizeof(text), "-:%s/", kprobe_group);
+	return file_write(TRACEFS "/kprobe_events", text);
 }
 
 /*

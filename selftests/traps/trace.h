@@ -27,6 +27,7 @@ struct trace {
 	int count;
 };
 
+int file_write(const char *path, const char *value);
 char *file_read(const char *path);
 bool file_has_word(const char *path, const char *word);
 
@@ -43,6 +44,8 @@ int trace_write(const char *file, const char *value);
 bool trace_exists(void);
 char *trace_read(const char *file);
 int trace_open(const char *file, int flags);
+int trace_truncate(const char *file);
+void trace_remove_triggers(void);
 int trace_open_marker(void);
 int trace_prepare(pid_t pid, int cpu);
 long trace_stat(int cpu, const char *name);
@@ -51,6 +54,10 @@ bool trace_lost(int cpu);
 int trace_add_kprobe(const char *function);
 int trace_enable_kprobe(void);
 long trace_kprobe_hits(void);
+int trace_add_kprobe_at(unsigned long address, int n);
+int trace_turn_kprobe_at(int n, bool on);
+int trace_filter_kprobes(const char *filter);
+void trace_get_kprobe_hits(unsigned long *hits, int count);
 int trace_remove_kprobe(void);
 bool trace_kprobe_exists(void);
 

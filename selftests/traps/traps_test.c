@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The traps events, see Documentation/trace/events-traps.rst: their format and
- * text, that faults are counted as getrusage() counts them, filters and histograms,
- * and that tracing survives the exceptions that it raises itself.
+ * text, that faults are counted as getrusage() counts them, filters and
+ * histograms.
  *
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; for
  * major faults also mkfs.ext4 and a loop device. Works in a tracefs instance of
@@ -420,142 +420,6 @@ TEST_F(counts, getrusage)
 		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(report->majflt,
 		  trace_count(&trace, "page_fault_exit", "* result=MAJOR"));
-	EXPECT_TRUE(trace_balanced(&trace));
-}
-
-/* --- Tests of exceptions that tracing raises itself */
-
-#define FRAMED_FAULTS	1000
-
-static void raise_framed(struct report *report, bool traced)
-{
-	static char *pages, *frame;
-	char *page;
-
-	if (!traced) {
-		pages = map_anonymous(2 * FRAMED_FAULTS);
-		frame = map_untouched();
-	}
-	if (!pages || !frame) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)frame;
-	page = pages + (traced ? FRAMED_FAULTS * PAGE : 0);
-	for (int i = 0; i < FRAMED_FAULTS; i++)
-		raise_read_framed(page + i * PAGE, frame);
-}
-
-FIXTURE(recursion) {
-	struct child child;
-};
-
-FIXTURE_SETUP(recursion)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start(_metadata, &self->child, raise_framed);
-}
-
-FIXTURE_TEARDOWN_PARENT(recursion)
-{
-	tear_down(_metadata);
-}
-
-/*
- * Walking the user's stack for entry and exit of a page fault raises a page
- * fault each. The old event shows that, but they are not recorded.
- */
-TEST_F(recursion, stack_traces)
-{
-	struct trace trace;
-	char frame[64];
-
-	if (trace_write("options/userstacktrace", "1"))
-		SKIP(return, "no user stack traces");
-	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
-	turn_on(_metadata, "traps");
-	turn_on(_metadata, "exceptions/page_fault_kernel");
-	finish(_metadata, &self->child, &trace);
-	snprintf(frame, sizeof(frame), "address=0x%lx *", self->child.report->address);
-
-	EXPECT_EQ(2 * FRAMED_FAULTS,
-		  trace_count(&trace, "page_fault_kernel", "%s", frame));
-	EXPECT_EQ(0, trace_count(&trace, "page_fault_e*", "%s", frame));
-	EXPECT_EQ(0, trace_count(&trace, "page_fault_e*", "* kernel*"));
-	EXPECT_EQ(self->child.report->minflt,
-		  trace_count(&trace, "page_fault_entry", "* user"));
-	EXPECT_EQ(self->child.report->minflt,
-		  trace_count(&trace, "page_fault_exit", "* user result=MINOR"));
-	EXPECT_LE(FRAMED_FAULTS, self->child.report->minflt);
-	EXPECT_TRUE(trace_balanced(&trace));
-}
-
-FIXTURE(kprobe) {
-	struct child child;
-};
-
-FIXTURE_VARIANT(kprobe) {
-	const char *function;
-};
-
-FIXTURE_VARIANT_ADD(kprobe, event_reserve) {
-	.function	= "trace_event_buffer_reserve",
-};
-
-FIXTURE_VARIANT_ADD(kprobe, event_commit) {
-	.function	= "trace_event_buffer_commit",
-};
-
-FIXTURE_VARIANT_ADD(kprobe, ring_buffer_reserve) {
-	.function	= "ring_buffer_lock_reserve",
-};
-
-/* Not in kernel/trace/: can be probed without KPROBE_EVENTS_ON_NOTRACE. */
-FIXTURE_VARIANT_ADD(kprobe, user_stack) {
-	.function	= "stack_trace_save_user",
-};
-
-FIXTURE_SETUP(kprobe)
-{
-	int error;
-
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	error = trace_add_kprobe(variant->function);
-	if (error) {
-		trace_remove();
-		SKIP(return, "no kprobe on %s: %s", variant->function,
-		     error == -EINVAL ? "is KPROBE_EVENTS_ON_NOTRACE on?" : strerror(-error));
-	}
-	start(_metadata, &self->child, raise_many);
-}
-
-FIXTURE_TEARDOWN_PARENT(kprobe)
-{
-	tear_down(_metadata);
-	EXPECT_EQ(0, trace_remove_kprobe());
-}
-
-/* A breakpoint on the recording path: all is recorded, and we survive. */
-TEST_F(kprobe, recording)
-{
-	struct trace trace;
-
-	ASSERT_EQ(0, trace_enable_kprobe());
-	trace_write("options/userstacktrace", "1");
-	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
-
-	EXPECT_LT(0, trace_kprobe_hits());
-	EXPECT_EQ(self->child.report->minflt,
-		  trace_count(&trace, "page_fault_exit", "* result=MINOR"));
-	EXPECT_EQ(SEGV_FAULTS,
-		  trace_count(&trace, "page_fault_exit", "* user result=SIGSEGV"));
-	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "#BP * user"));
-	EXPECT_EQ(INVALID_OPCODES, trace_count(&trace, "trap_exit", "#UD * user"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
