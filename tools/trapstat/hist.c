@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hist.c - the kernel's histograms: make the triggers, read what they counted
+ *
+ * The triggers are written as text and not made by tracefs_hist_alloc(), which
+ * knows no size.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include "trapstat.h"
+
+#define MIN_ENTRIES	128
+#define MAX_ENTRIES	131072
+
+enum key { NO_KEY, VECTOR, CPU, PID, RESULT, DURATION, PAGE, IP };
+
+static const struct {
+	const char	*trigger;
+	const char	*shown;
+} keys[] = {
+	[VECTOR]	= { "vector", "vector" },
+	[CPU]		= { "common_cpu", "common_cpu" },
+	[PID]		= { "common_pid.execname", "common_pid" },
+	[RESULT]	= { "result", "result" },
+	[DURATION]	= { NULL, "duration" },
+	[PAGE]		= { "address.buckets=4096", "address" },
+	[IP]		= { "ip", "ip" },
+};
+
+static struct hist {
+	enum table	table;
+	const char	*event;
+	enum key	key[4];		/* ends with NO_KEY */
+	char		*trigger;	/* NULL: not in use */
+	unsigned long	entries;
+	struct rows	before;
+	uint64_t	dropped;
+} hists[] = {
+	{ .table = BY_CPU, .event = "trap_entry", .key = { VECTOR, CPU } },
+	{ .table = BY_CPU, .event = "page_fault_entry", .key = { CPU } },
+	{ .table = LATENCY, .event = "trap_exit", .key = { VECTOR, DURATION } },
+	{ .table = LATENCY, .event = "page_fault_exit", .key = { RESULT, DURATION } },
+	{ .table = TASKS, .event = "trap_entry", .key = { PID, VECTOR } },
+	{ .table = TASKS, .event = "page_fault_entry", .key = { PID } },
+	{ .table = ADDRESSES, .event = "page_fault_entry", .key = { PID, PAGE } },
+	{ .table = FROM, .event = "trap_entry", .key = { PID, VECTOR, IP } },
+	{ .table = FROM, .event = "page_fault_entry", .key = { PID, IP } },
+};
+
+#define NR_HISTS	(sizeof(hists) / sizeof(*hists))
+#define END		(hists + NR_HISTS)
+
+static const char * const events[] = {
+	"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
+};
+
+#define NR_EVENTS	(sizeof(events) / sizeof(*events))
+
+static unsigned long entries_of(const struct hist *hist, unsigned int nr_cpus)
+{
+	unsigned long entries = options.entries;
+
+	if (hist->table == BY_CPU)
+		entries = 32UL * nr_cpus;
+	else if (hist->table == LATENCY && options.buckets == LOG2)
+		entries = 2048;
+	if (entries < MIN_ENTRIES)
+		return MIN_ENTRIES;
+	return entries > MAX_ENTRIES ? MAX_ENTRIES : entries;
+}
+
+static char *make_trigger(const struct hist *hist)
+{
+	char duration[48] = "duration.log2";
+	const char *key[3] = { "", "", "" };
+	int i;
+
+	if (options.buckets != LOG2)
+		snprintf(duration, sizeof(duration), "duration.buckets=%lu", options.buckets);
+	for (i = 0; i < 3 && hist->key[i]; i++)
+		key[i] = hist->key[i] == DURATION ? duration : keys[hist->key[i]].trigger;
+	return print_string("hist:keys=%s%s%s%s%s%s:size=%lu", key[0], *key[1] ? "," : "",
+			    key[1], *key[2] ? "," : "", key[2],
+			    hist->table == LATENCY ? ":vals=duration" : "", hist->entries);
+}
+
+void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
+{
+	struct hist *hist;
+
+	for (hist = hists; hist < END; hist++) {
+		if (!options.table[hist->table])
+			continue;
+		hist->entries = entries_of(hist, nr_cpus);
+		hist->trigger = make_trigger(hist);
+		if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger",
+					      hist->trigger) < 0)
+			die("the kernel does not take the trigger %s: %s", hist->trigger,
+			    strerror(errno));
+	}
+}
+
+/* "NAME: VALUE" at *@text; what does not fit is an error of the format. */
+static bool read_key(const char **text, enum key key, struct row *row)
+{
+	size_t len = strlen(keys[key].shown);
+	uint64_t value;
+	char *end;
+
+	if (strncmp(*text, keys[key].shown, len) || (*text)[len] != ':')
+		return false;
+	*text += len + 2;
+	if (key == PID) {
+		/* 16 characters, whatever they are, and "[pid]" */
+		if (strnlen(*text, COMM_LEN + 1) <= COMM_LEN || (*text)[COMM_LEN] != '[')
+			return false;
+		memcpy(row->comm, *text, COMM_LEN - 1);
+		for (len = COMM_LEN - 1; len && row->comm[len - 1] == ' '; len--)
+			row->comm[len - 1] = '\0';
+		*text += COMM_LEN + 1;
+	} else if (key == DURATION || key == PAGE) {
+		if (strncmp(*text, "~ ", 2))
+			return false;
+		*text += 2;
+	}
+	value = strtoull(*text, &end, 10);
+	if (end == *text)
+		return false;
+	if (*end == '^') {
+		row->value = strtoull(end + 1, &end, 10);
+		row->value = row->value < 64 ? 1ULL << row->value : UINT64_MAX;
+	} else if (*end == '-') {
+		row->value = strtoull(end + 1, &end, 10);
+		if (key == PAGE)
+			row->value = value;
+	} else if (key == IP) {
+		row->value = value;
+	} else if (key == VECTOR) {
+		row->vector = value;
+	} else if (key == CPU) {
+		row->cpu = value;
+	} else if (key == RESULT) {
+		row->result = value;
+	} else {
+		row->pid = value;
+	}
+	*text = end + strspn(end, " ],");
+	return true;
+}
+
+static bool read_value(const char **text, const char *name, uint64_t *value)
+{
+	const char *at = *text + strspn(*text, " ");
+	char *end;
+
+	if (strncmp(at, name, strlen(name)))
+		return false;
+	*value = strtoull(at + strlen(name), &end, 10);
+	*text = end;
+	return true;
+}
+
+static bool read_row(const char **text, const struct hist *hist, struct row *row)
+{
+	const enum key *key;
+
+	memset(row, 0, sizeof(*row));
+	if (!strncmp(hist->event, "page", 4))
+		row->vector = VECTOR_PF;
+	if (hist->table == LATENCY)
+		row->result = NO_RESULT;
+	*text += 2;	/* "{ " */
+	for (key = hist->key; *key; key++) {
+		if (!read_key(text, *key, row))
+			return false;
+	}
+	return *(*text)++ == '}' && read_value(text, "hitcount: ", &row->count) &&
+	       (hist->table != LATENCY || read_value(text, "duration: ", &row->sum));
+}
+
+/* The next histogram of the file at *@text. */
+static bool read_hist(const char **text, const struct hist *hist, struct rows *rows,
+		      uint64_t *dropped)
+{
+	const char *at = strstr(*text, "# trigger info:");
+	struct row row;
+
+	while (at && (at = strchr(at, '\n'))) {
+		at++;
+		if (!strncmp(at, "{ ", 2)) {
+			if (!read_row(&at, hist, &row))
+				return false;
+			rows_add(rows, &row);
+		} else if (read_value(&at, "Dropped: ", dropped)) {
+			*text = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Makes room in a histogram that fills up. What is raised since it was read is lost. */
+static void clear(struct tracefs_instance *instance, struct hist *hist)
+{
+	char *command = print_string("%s:clear", hist->trigger);
+
+	if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger", command) < 0)
+		die("cannot clear the histogram %s: %s", hist->trigger, strerror(errno));
+	free(command);
+	rows_free(&hist->before);
+	hist->dropped = 0;
+}
+
+static void add_difference(struct sample *sample, struct tracefs_instance *instance,
+			   struct hist *hist, struct rows *now, uint64_t dropped, bool last)
+{
+	struct rows difference = { };
+	size_t i;
+
+	rows_merge(now);
+	for (i = 0; i < now->nr; i++)
+		rows_add(&difference, &now->row[i]);
+	rows_subtract(&difference, &hist->before);
+	for (i = 0; i < difference.nr; i++)
+		rows_add(&sample->table[hist->table], &difference.row[i]);
+	rows_free(&difference);
+
+	sample->missing[hist->table] += dropped - hist->dropped;
+	hist->dropped = dropped;
+	rows_free(&hist->before);
+	hist->before = *now;
+	if (!last && now->nr > hist->entries / 4 * 3) {
+		clear(instance, hist);
+		sample->cleared[hist->table] = true;
+	}
+}
+
+/* What was counted since the last time. @last: nothing will be read after this. */
+void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last)
+{
+	uint64_t dropped;
+	struct hist *hist;
+	struct rows now;
+	const char *at;
+	unsigned int i;
+	char *text;
+
+	sample->buckets = options.buckets;
+	for (i = 0; i < NR_EVENTS; i++) {
+		text = NULL;
+		/* an event's file has its histograms in the order in which they were made */
+		for (hist = hists; hist < END; hist++) {
+			if (!hist->trigger || strcmp(hist->event, events[i]))
+				continue;
+			if (!text) {
+				text = tracefs_event_file_read(instance, SYSTEM, events[i],
+							       "hist", NULL);
+				at = text;
+			}
+			memset(&now, 0, sizeof(now));
+			if (!text || !read_hist(&at, hist, &now, &dropped))
+				die("cannot read the histogram %s", hist->trigger);
+			add_difference(sample, instance, hist, &now, dropped, last);
+		}
+		free(text);
+	}
+	for (i = 0; i < TABLES; i++)
+		rows_merge(&sample->table[i]);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * instance.c - the life of trapstat's tracing instances
+ *
+ * An instance is called trapstat-PID and its directory is locked (flock) as long
+ * as its owner lives: one that can be locked is a dead run's. Making and removing
+ * them is done with the parent directory locked, so that none is seen between its
+ * making and its locking.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <tracefs.h>
+#include "trapstat.h"
+
+#define PREFIX	"trapstat-"
+
+static struct own {
+	struct tracefs_instance	*instance;
+	int			lock;
+} own[2];
+static unsigned int nr_own;
+
+/* Whether trapstat can run here; the kernel is asked, nothing is changed. */
+void instance_check(void)
+{
+	const char *dir;
+
+	if (tracefs_tracing_dir_is_mounted(false, &dir) <= 0)
+		die("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing");
+	if (access(dir, R_OK | W_OK | X_OK))
+		die("%s: %s: run it as root", dir, strerror(errno));
+	if (!tracefs_dir_exists(NULL, "events/" SYSTEM))
+		die("this kernel has no events/" SYSTEM ": it needs CONFIG_TRAP_EVENTS and the patches of the traps series");
+	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_entry", "hist"))
+		die("this kernel has no histograms: it needs CONFIG_HIST_TRIGGERS");
+}
+
+static int lock_directory(const char *dir, int how)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, how)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int lock_parent(void)
+{
+	char *dir = tracefs_get_tracing_file("instances");
+	int fd = dir ? lock_directory(dir, LOCK_EX) : -1;
+
+	if (fd < 0)
+		die("%s: cannot lock it: %s", dir ? dir : "instances", strerror(errno));
+	tracefs_put_tracing_file(dir);
+	return fd;
+}
+
+static bool is_ours(const char *name)
+{
+	size_t digits;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
+		return false;
+	name += strlen(PREFIX);
+	digits = strspn(name, "0123456789");
+	return digits && (!name[digits] || !strcmp(name + digits, "-record"));
+}
+
+/* What its owner or the kernel still uses stays. */
+static int remove_if_dead(const char *name, void *data)
+{
+	struct tracefs_instance *instance;
+	char *dir;
+	int fd;
+
+	(void)data;
+	if (!is_ours(name))
+		return 0;
+	instance = tracefs_instance_alloc(NULL, name);
+	dir = instance ? tracefs_instance_get_dir(instance) : NULL;
+	fd = dir ? lock_directory(dir, LOCK_EX | LOCK_NB) : -1;
+	if (fd >= 0) {
+		if (!tracefs_instance_destroy(instance))
+			note("removed %s, left by a run that was killed", dir);
+		close(fd);
+	}
+	tracefs_put_tracing_file(dir);
+	tracefs_instance_free(instance);
+	return 0;
+}
+
+void instance_remove_dead(void)
+{
+	int parent = lock_parent();
+
+	tracefs_instances_walk(remove_if_dead, NULL);
+	close(parent);
+}
+
+/* @lock can be given to a child that is to keep the instance. */
+struct tracefs_instance *instance_create(const char *suffix, int *lock)
+{
+	struct own *new = &own[nr_own];
+	int parent = lock_parent();
+	char *name, *dir;
+
+	name = print_string(PREFIX "%d%s", getpid(), suffix);
+	new->instance = tracefs_instance_create(name);
+	if (!new->instance || !tracefs_instance_is_new(new->instance))
+		die("cannot make the instance %s: %s", name,
+		    new->instance ? "it is there already" : strerror(errno));
+	nr_own++;
+	dir = tracefs_instance_get_dir(new->instance);
+	new->lock = dir ? lock_directory(dir, LOCK_EX | LOCK_NB) : -1;
+	if (new->lock < 0)
+		die("cannot lock the instance %s: %s", name, strerror(errno));
+	if (lock)
+		*lock = new->lock;
+	tracefs_put_tracing_file(dir);
+	free(name);
+	close(parent);
+	return new->instance;
+}
+
+static void write_pid(struct tracefs_instance *instance, pid_t pid)
+{
+	char *text = print_string("%d", pid);
+
+	if (tracefs_instance_file_append(instance, "set_event_pid", text) < 0)
+		die("cannot trace the process %d: %s", pid, strerror(errno));
+	free(text);
+}
+
+/* All threads of @pids, and what they fork. */
+void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, size_t nr)
+{
+	struct dirent *entry;
+	char *path;
+	DIR *dir;
+
+	if (tracefs_option_enable(instance, TRACEFS_OPTION_EVENT_FORK))
+		die("cannot set the option event-fork: %s", strerror(errno));
+	for (; nr; nr--, pids++) {
+		path = print_string("/proc/%d/task", *pids);
+		dir = opendir(path);
+		if (!dir)
+			die("there is no process %d", *pids);
+		while ((entry = readdir(dir))) {
+			if (entry->d_name[0] != '.')
+				write_pid(instance, atoi(entry->d_name));
+		}
+		closedir(dir);
+		free(path);
+	}
+}
+
+void instance_destroy_all(void)
+{
+	const char *name;
+	int parent;
+
+	if (!nr_own)
+		return;
+	parent = lock_parent();
+	while (nr_own) {
+		nr_own--;
+		name = tracefs_instance_get_name(own[nr_own].instance);
+		if (tracefs_instance_exists(name) && tracefs_instance_destroy(own[nr_own].instance))
+			note("cannot remove the instance %s: %s", name, strerror(errno));
+		close(own[nr_own].lock);
+		tracefs_instance_free(own[nr_own].instance);
+	}
+	close(parent);
+}

@@ -1,0 +1,38 @@
+# Completion of trapstat(8) for bash.
+# shellcheck shell=bash disable=SC2207
+
+_trapstat() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+	local options='-a -b -c -h -l -m -n -o -p -S -s -t -v --json --help'
+
+	# After -c it is another command's.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == -c && ${COMP_WORDS[1]} != report ]]; then
+			if declare -F _command_offset >/dev/null; then
+				_command_offset $((i + 1))
+			elif ((i + 1 == COMP_CWORD)); then
+				COMPREPLY=($(compgen -c -- "$current"))
+			else
+				COMPREPLY=($(compgen -f -- "$current"))
+			fi
+			return
+		fi
+	done
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v --json --help'
+
+	case $previous in
+	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	-p) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current")) ;;
+	-b | -m | -n | -S) COMPREPLY=() ;;
+	*)
+		if [[ $current == -* ]]; then
+			COMPREPLY=($(compgen -W "$options" -- "$current"))
+		elif [[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]]; then
+			COMPREPLY=($(compgen -f -- "$current"))
+		elif ((COMP_CWORD == 1)); then
+			COMPREPLY=($(compgen -W report -- "$current"))
+		fi
+		;;
+	esac
+}
+complete -o filenames -F _trapstat trapstat

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * trapstat.h - what the files of trapstat share
+ *
+ * Whatever is counted, in the kernel or from a file, is rows of a sample's
+ * tables: hist.c and report.c make them, output.c prints them.
+ */
+#ifndef TRAPSTAT_H
+#define TRAPSTAT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <event-parse.h>
+
+#define SYSTEM		"traps"
+#define VECTOR_PF	14
+#define NO_RESULT	UINT_MAX
+#define COMM_LEN	16
+#define PAGE_BYTES	4096
+
+enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3 };
+
+enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, TABLES };
+
+/* How durations are known: each one, by powers of two, else in steps of so many ns. */
+enum { EXACT = 0, LOG2 = 1 };
+
+struct options {
+	bool		table[TABLES];
+	bool		json;
+	unsigned long	buckets;
+	unsigned long	top;
+	unsigned long	entries;
+	unsigned long	buffer_kb;
+	const char	*record;
+};
+
+extern struct options options;
+
+/* What is not a key of a table is 0 in all of its rows. */
+struct row {
+	unsigned int	vector;
+	unsigned int	result;		/* LATENCY: NO_RESULT but for page faults */
+	unsigned int	cpu;		/* BY_CPU: column */
+	pid_t		pid;
+	uint64_t	value;		/* upper bound of the duration, page or ip */
+	uint64_t	count;
+	uint64_t	sum;		/* LATENCY: ns */
+	char		comm[COMM_LEN];
+};
+
+struct rows {
+	struct row	*row;
+	size_t		nr;
+	size_t		size;
+};
+
+struct sample {
+	struct rows	table[TABLES];
+	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
+	bool		cleared[TABLES];	/* and the next one may lack some */
+	unsigned long	buckets;
+	double		seconds;
+	bool		rates;			/* print per second, not counts */
+	const char	*title;
+	char		**columns;		/* NULL: not a column */
+	unsigned int	nr_columns;
+};
+
+/* trapstat.c: one line on stderr; exit */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void bad_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void *allocate(void *old, size_t size);
+char *print_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* rows.c */
+void rows_add(struct rows *rows, const struct row *row);
+void rows_merge(struct rows *rows);
+void rows_subtract(struct rows *rows, const struct rows *before);
+void rows_free(struct rows *rows);
+void sample_free(struct sample *sample);
+uint64_t bucket_low(unsigned long buckets, uint64_t high);
+
+/* names.c: of vectors and results, as the event formats have them */
+void names_live(void);
+void names_load(struct tep_handle *tep);
+const char *vector_name(unsigned int vector);
+const char *result_name(unsigned int result);
+
+/* instance.c */
+struct tracefs_instance;
+
+void instance_check(void);
+void instance_remove_dead(void);
+struct tracefs_instance *instance_create(const char *suffix, int *lock);
+void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, size_t nr);
+void instance_destroy_all(void);
+
+/* hist.c */
+void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus);
+void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last);
+
+/* command.c: CMD of -c */
+pid_t command_fork(char **argv);
+void command_go(void);
+
+/* record.c: trace-cmd */
+void record_start(const pid_t *pids, size_t nr);
+bool record_stop(void);
+
+struct pollfd;
+
+/* maps.c: tasks: which file or area an address is in, what they are called */
+struct place {
+	const char	*kind;		/* file, anon, heap, stack, kernel, unknown */
+	const char	*name;
+	uint64_t	offset;
+};
+
+void maps_start(unsigned int nr_cpus, bool running);
+size_t maps_poll(struct pollfd *fds, size_t nr);
+void maps_update(void);
+void maps_forget(void);
+const char *maps_comm(pid_t tid);
+void maps_find(pid_t tid, uint64_t address, struct place *place);
+
+/* symbols.c */
+void symbols_live(void);
+void symbols_kernel(struct tep_handle *tep);
+char *symbol_of_ip(const struct row *row);
+char *name_of_page(const struct row *row, const char **kind);
+
+/* report.c */
+int report_main(int nr_files, char **files);
+
+/* output.c */
+void output_check_width(void);
+int output(struct sample *sample);
+
+#endif
