@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +22,6 @@
 
 #define TRACING		"/sys/kernel/tracing/"
 #define NAME		"traps_interfaces"
-#define OTHER_INSTANCE	TRACING "instances/" NAME
-#define OTHER		"../" NAME "/"
 
 /* --- What the child raises, as often as no library does by chance */
 
@@ -83,10 +80,9 @@ FIXTURE_TEARDOWN_PARENT(interfaces)
 	tear_down(_metadata);
 	file_write(TRACING "synthetic_events", "!" NAME "_latency");
 	file_write(TRACING "dynamic_events", "-:" NAME "/probe");
-	rmdir(OTHER_INSTANCE);
+	trace_remove_other();
 	EXPECT_NE(0, access(TRACING "events/synthetic/" NAME "_latency", F_OK));
 	EXPECT_NE(0, access(TRACING "events/" NAME, F_OK));
-	EXPECT_NE(0, access(OTHER_INSTANCE, F_OK));
 }
 
 static void write_ok(struct __test_metadata *_metadata, const char *file, const char *text)
@@ -419,17 +415,18 @@ TEST_F(interfaces, event_probe)
 /* Two instances, each with its own filter. */
 TEST_F(interfaces, instances)
 {
-	ASSERT_EQ(0, mkdir(OTHER_INSTANCE, 0700));
+	ASSERT_EQ(0, trace_create_other());
 	write_ok(_metadata, "events/traps/trap_exit/filter", "vector == 13");
-	write_ok(_metadata, OTHER "events/traps/trap_exit/filter", "vector == 3");
+	write_ok(_metadata, TRACE_OTHER "events/traps/trap_exit/filter", "vector == 3");
 	turn_on(_metadata, "traps/trap_exit");
-	write_ok(_metadata, OTHER "events/traps/trap_exit/enable", "1");
+	write_ok(_metadata, TRACE_OTHER "events/traps/trap_exit/enable", "1");
 	ASSERT_EQ(0, child_go(&self->child));
 	EXPECT_EQ(SELECTORS, count_lines("trace", " #GP "));
 	EXPECT_EQ(0, count_lines("trace", " #BP "));
-	EXPECT_EQ(0, count_lines(OTHER "trace", " #GP "));
-	EXPECT_EQ(1, count_lines(OTHER "trace", " #BP "));
+	EXPECT_EQ(0, count_lines(TRACE_OTHER "trace", " #GP "));
+	EXPECT_EQ(1, count_lines(TRACE_OTHER "trace", " #BP "));
 	child_end(&self->child);
+	EXPECT_EQ(0, trace_remove_other());
 }
 
 static void raise_forked(struct report *report, bool traced)
