@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
-	kselftest-x86_64-qemu-mce $(MACHINES:%=doublefault-%) coverage boottime bench \
+	kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 $(MACHINES:%=doublefault-%) coverage boottime bench \
 	trapstat demo bisect
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan upstream storm
@@ -66,7 +66,7 @@ check: kernel kernel-i386
 	@ci/run $(CHECKS)
 check-all: kernel kernel-i386
 	@ci/run $(CHECKS) $(LONG_CHECKS)
-check-bench check-boottime check-demo check-storm check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+check-bench check-boottime check-demo check-storm check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-k8 check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)

@@ -104,6 +104,15 @@ static inline void finish(struct __test_metadata *_metadata, struct child *child
 	ASSERT_EQ(0, trace_get(trace));
 }
 
+/* Expects one page fault that begins with TEXT, and says how it ended. */
+static inline void expect_result(struct __test_metadata *_metadata,
+				 const struct trace *trace, const char *text,
+				 const char *result)
+{
+	EXPECT_EQ(1, trace_count(trace, "page_fault_exit", "%s result=%s", text, result));
+	TH_LOG("result %s", result);
+}
+
 /* Lets the child work after the events were on for a moment. */
 static inline void check_off(struct __test_metadata *_metadata, struct child *child)
 {

@@ -253,6 +253,116 @@ TEST_F(kernel, rejected)
 	check_rejected(_metadata, &self->child, variant->name, variant->vector);
 }
 
+/* --- Tests of page faults that end in a rare way */
+
+/* Where is what the module names so? */
+static unsigned long find_symbol(const char *name)
+{
+	char *text = file_read("/proc/kallsyms"), *line, *next = text, symbol[128];
+	unsigned long address, found = 0;
+
+	while (!found && (line = strsep(&next, "\n")))
+		if (sscanf(line, "%lx %*c %127s", &address, symbol) == 2 &&
+		    !strcmp(symbol, name))
+			found = address;
+	free(text);
+	return found;
+}
+
+FIXTURE(kernel_pf) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(kernel_pf) {
+	const char *raise;
+	const char *error_code;
+	const char *address;		/* a symbol of the module */
+	bool is_ip;			/* the address, without its upper half, is the ip */
+	const char *ip;
+	const char *result;
+	const char *absent;		/* why it may not be raised */
+};
+
+/* The page tables allow what the fault was about. */
+FIXTURE_VARIANT_ADD(kernel_pf, spurious) {
+	.raise	= "pf_spurious",
+	.error_code = "PROT|WRITE",
+	.address = "traps_raiser_watched",
+	.ip	= "raise_pf_ip ?traps_raiser?",
+	.result	= "SPURIOUS",
+	.absent	= "with FRED a handler cannot be jumped to",
+};
+
+#ifdef __x86_64__
+/* A K8 may lose the upper half of an address to jump to. */
+FIXTURE_VARIANT_ADD(kernel_pf, erratum) {
+	.raise	= "pf_erratum",
+	.error_code = "INSTR",
+	.address = "raise_pf_erratum_resume",
+	.is_ip	= true,
+	.result	= "ERRATUM",
+	.absent	= "the CPU is not a K8",
+};
+#else
+/* The kernel's part of a page directory is copied when it is needed. */
+FIXTURE_VARIANT_ADD(kernel_pf, vmalloc) {
+	.raise	= "pf_vmalloc",
+	.error_code = "0",
+	.address = "traps_raiser_watched",
+	.ip	= "raise_pf_ip ?traps_raiser?",
+	.result	= "KERNEL",
+};
+#endif
+
+FIXTURE_SETUP(kernel_pf)
+{
+	set_up_module(_metadata);
+	if (_metadata->exit_code)
+		return;
+	raiser_command = variant->raise;
+	start(_metadata, &self->child, raise_in_kernel);
+	if (variant->absent && self->child.report->error == ENODEV) {
+		child_end(&self->child);
+		trace_remove();
+		module_unload();
+		SKIP(return, "%s", variant->absent);
+	}
+}
+
+FIXTURE_TEARDOWN_PARENT(kernel_pf)
+{
+	tear_down_module(_metadata);
+}
+
+TEST_F(kernel_pf, recorded)
+{
+	unsigned long address = find_symbol(variant->address);
+	const struct trace_record *exit;
+	struct trace trace;
+	char text[160];
+
+	turn_on(_metadata, "traps");
+	finish(_metadata, &self->child, &trace);
+
+	EXPECT_EQ(0, self->child.report->error);
+	ASSERT_NE(0, address);
+	if (variant->is_ip)
+		snprintf(text, sizeof(text), "address=0x%1$x error_code=%2$s ip=0x%1$x kernel",
+			 (unsigned int)address, variant->error_code);
+	else
+		snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s kernel",
+			 address, variant->error_code, variant->ip);
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_entry", "%s", text));
+	expect_result(_metadata, &trace, text, variant->result);
+	EXPECT_EQ(2, trace_count(&trace, "*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+
+	exit = trace_find(&trace, "page_fault_exit");
+	ASSERT_NE(NULL, exit);
+	EXPECT_LT(0, exit->duration);
+	EXPECT_LT(exit->duration, self->child.report->time);
+}
+
 /* --- Tests of exceptions that need something set up for them */
 
 static void create_pipe(struct report *report, bool traced)
@@ -314,20 +424,6 @@ FIXTURE(kernel_db) {
 	struct child child;
 	int watchpoint;
 };
-
-/* Where is the variable of the module? */
-static unsigned long find_symbol(const char *name)
-{
-	char *text = file_read("/proc/kallsyms"), *line, *next = text, symbol[128];
-	unsigned long address, found = 0;
-
-	while (!found && (line = strsep(&next, "\n")))
-		if (sscanf(line, "%lx %*c %127s", &address, symbol) == 2 &&
-		    !strcmp(symbol, name))
-			found = address;
-	free(text);
-	return found;
-}
 
 FIXTURE_SETUP(kernel_db)
 {

@@ -54,6 +54,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	if (report->raised_count < (int)ARRAY_SIZE(report->raised))
 		report->raised[report->raised_count] = (struct raised) {
 			.signal		= signal,
+			.code		= info->si_code,
 			.vector		= regs[REG_TRAPNO],
 			.error_code	= regs[REG_ERR],
 			.ip		= regs[REG_IP],

@@ -11,6 +11,7 @@
 /* One delivered signal, with the exception as the kernel saved it. */
 struct raised {
 	int signal;
+	int code;			/* si_code */
 	unsigned long vector;
 	unsigned long error_code;
 	unsigned long ip;

@@ -431,13 +431,19 @@ static int add_probes(struct __test_metadata *_metadata, const struct prober *pr
 /* Of each probe, without and with page faults recorded. */
 static unsigned long *hits_before, *hits;
 
-/* Was it hit more often when page faults were recorded? */
-static bool is_on_path(const struct function *function)
+/* Was it hit when page faults were recorded? */
+static bool is_hit(const struct function *function)
 {
-	return function->probe >= 0 && hits[function->probe] > hits_before[function->probe];
+	return function->probe >= 0 && hits[function->probe];
 }
 
-/* ... and never when nothing was? */
+/* ... more often than when nothing was? */
+static bool is_on_path(const struct function *function)
+{
+	return is_hit(function) && hits[function->probe] > hits_before[function->probe];
+}
+
+/* ... and never then? */
 static bool is_recording_only(const struct function *function)
 {
 	return is_on_path(function) && !hits_before[function->probe];
@@ -475,7 +481,10 @@ static void count_hits(struct __test_metadata *_metadata, const struct prober *p
 	free(now);
 }
 
-/* Some functions are known to be on the path. */
+/*
+ * Some functions are known to be on the path. With KASAN, which saves stacks, one of
+ * them may be hit as often when nothing is recorded.
+ */
 static void find_path(struct __test_metadata *_metadata, const struct prober *prober,
 		      int count)
 {
@@ -500,14 +509,14 @@ static void find_path(struct __test_metadata *_metadata, const struct prober *pr
 		on_path += is_on_path(function);
 		recording_only += is_recording_only(function);
 		for (size_t j = 0; j < ARRAY_SIZE(known); j++)
-			if (is_on_path(function) && !strcmp(function->name, known[j]))
+			if (is_hit(function) && !strcmp(function->name, known[j]))
 				found |= 1UL << j;
 	}
 	TH_LOG("%d functions were hit, %d of them by the recording only", on_path,
 	       recording_only);
 	for (size_t j = 0; j < ARRAY_SIZE(known); j++) {
-		EXPECT_TRUE(found & 1UL << j) {
-			TH_LOG("%s is not among them", known[j]);
+		ASSERT_TRUE(found & 1UL << j) {
+			TH_LOG("%s was not hit", known[j]);
 		}
 	}
 }

@@ -32,6 +32,8 @@ BEGIN {
 	}
 	modes = machine ~ /^x86_64/ ? 3 : 2
 	split(modes == 3 ? "user user32 kernel" : "user kernel", mode, " ")
+	results = split("MINOR MAJOR RETRY OOM SIGBUS HWPOISON SIGSEGV FIXUP SPURIOUS KERNEL " \
+			"KMMIO EMULATED ERRATUM OOPS", result, " ")
 	split(modes == 3 ? "64-bit program,32-bit program,kernel" : "program,kernel", title, ",")
 }
 
@@ -43,6 +45,8 @@ FILENAME ~ /impossible$/ {
 		for (i = 1; i <= modes; i++)
 			if ($2 == "*" || $2 == mode[i])
 				why[mode[i], $3] = $4
+	if (($1 == "*" || $1 == machine) && $2 == "result")
+		why["result", $3] = $4
 	next
 }
 
@@ -68,6 +72,12 @@ FILENAME ~ /impossible$/ {
 	sub(/.*:/, "", program)
 	next
 }
+# The line of a test that expects a page fault to end so
+/^# [^ ]*:result [A-Z]+$/ {
+	sub(/.* /, "")
+	expected[$0]
+	next
+}
 /^(not )?ok / {
 	test = $0
 	sub(/^(not )?ok [0-9]+ /, "", test)
@@ -76,6 +86,10 @@ FILENAME ~ /impossible$/ {
 		skip = substr(test, RSTART + 8)
 		test = substr(test, 1, RSTART - 1)
 	}
+	for (r in expected)
+		if (skip == "" && !/^not /)
+			ended[r]++
+	split("", expected)
 	split(test, part, ".")
 	in_mode = program ~ /_32$/ ? "user32" : "user"
 	if (part[1] == "kernel" || part[2] ~ /^kernel/)
@@ -130,5 +144,17 @@ END {
 				fail(row[r] ": " mode[i] ": no test and no reason")
 		}
 		print ""
+	}
+	print "\n| page fault ended with | |\n| --- | --- |"
+	for (r = 1; r <= results; r++) {
+		printf "| %s | ", result[r]
+		if (result[r] in ended) {
+			if (("result", result[r]) in why)
+				fail(result[r] ": passed, and impossible says: " why["result", result[r]])
+			printf "%d passed |\n", ended[result[r]]
+		} else if (("result", result[r]) in why)
+			printf "%s |\n", why["result", result[r]]
+		else
+			fail(result[r] ": no test and no reason")
 	}
 }

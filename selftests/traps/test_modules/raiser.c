@@ -4,8 +4,8 @@
  *
  * In debugfs, traps_raiser/raise takes the NAME of an exception, which is raised
  * before the write returns; ENODEV if the CPU did not raise it. "nmi CPU" sends
- * an NMI and waits for it. traps_raiser/nmi_at takes the name of a function: whenever the writing
- * program calls it, it is interrupted by an NMI.
+ * an NMI and waits for it. traps_raiser/nmi_at takes the name of a function: whenever
+ * the writing program calls it, it is interrupted by an NMI.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -23,6 +23,8 @@
 #include <asm/desc.h>
 #include <asm/fpu/api.h>
 #include <asm/special_insns.h>
+#include <asm/trap_pf.h>
+#include <asm/trapnr.h>
 
 #include "raiser.h"
 
@@ -91,6 +93,39 @@ static bool raise_with_watched(bool (*raise)(unsigned long))
 	return raise((unsigned long)&traps_raiser_watched);
 }
 
+static bool raise_fault(bool (*raise)(unsigned long), unsigned long error_code)
+{
+	struct raised_fault fault = {
+		.address	= (unsigned long)&traps_raiser_watched,
+		.error_code	= error_code,
+	};
+	struct desc_ptr idt;
+
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		return false;
+	store_idt(&idt);
+	fault.handler = gate_offset((gate_desc *)idt.address + X86_TRAP_PF);
+	return raise((unsigned long)&fault);
+}
+
+static bool raise_with_stale_tlb(bool (*raise)(unsigned long))
+{
+	return raise_fault(raise, X86_PF_PROT | X86_PF_WRITE);
+}
+
+#ifdef CONFIG_X86_64
+static bool raise_with_k8(bool (*raise)(unsigned long))
+{
+	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD && boot_cpu_data.x86 == 0xf &&
+	       raise(0);
+}
+#else
+static bool raise_with_absent(bool (*raise)(unsigned long))
+{
+	return raise_fault(raise, 0);
+}
+#endif
+
 #ifdef CONFIG_X86_KERNEL_IBT
 static bool raise_with_ibt(bool (*raise)(unsigned long))
 {
@@ -121,9 +156,12 @@ static const struct raiser {
 #ifdef CONFIG_X86_64
 	{ "gp", raise_gp },
 	{ "ss_canonical", raise_ss_canonical },
+	{ "pf_erratum", raise_pf_erratum, raise_with_k8 },
 #else
 	{ "ts", raise_ts },
+	{ "pf_vmalloc", raise_pf, raise_with_absent },
 #endif
+	{ "pf_spurious", raise_pf, raise_with_stale_tlb },
 #ifdef CONFIG_X86_KERNEL_IBT
 	{ "cp", raise_cp, raise_with_ibt },
 #endif

@@ -26,5 +26,14 @@ bool raise_mc(unsigned long argument);
 bool raise_xf(unsigned long argument);
 bool raise_xf_int(unsigned long argument);
 bool raise_cp(unsigned long argument);
+bool raise_pf(unsigned long fault);
+bool raise_pf_erratum(unsigned long argument);
+
+/* A page fault that the CPU does not raise, and the handler to be told. */
+struct raised_fault {
+	unsigned long address;
+	unsigned long error_code;
+	unsigned long handler;
+};
 
 #endif

@@ -10,6 +10,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
+#include <asm/segment.h>
 #include <asm/unwind_hints.h>
 
 #ifdef CONFIG_X86_64
@@ -197,4 +198,45 @@ SYM_CODE_START(raise_cp_ip)
 	mov	$1, %eax
 	RET
 SYM_CODE_END(raise_cp_ip)
+#endif
+
+/* Calls the handler of page faults as the CPU does; ARGUMENT: struct raised_fault * */
+BEGIN raise_pf
+#ifdef CONFIG_X86_64
+	mov	%rsp, %rax
+	and	$-16, %rsp
+	push	$__KERNEL_DS
+	push	%rax
+#endif
+	pushf
+	cli
+	mov	(ARGUMENT), %_ASM_CX
+	mov	%_ASM_CX, %cr2
+	push	$__KERNEL_CS
+	push	$raise_pf_ip
+	push	__ASM_SEL(4, 8)(ARGUMENT)
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*__ASM_SEL(8, 16)(ARGUMENT)
+	IP raise_pf
+	ANNOTATE_NOENDBR
+	mov	$1, %eax
+	RET
+SYM_FUNC_END(raise_pf)
+STACK_FRAME_NON_STANDARD raise_pf
+
+#ifdef CONFIG_X86_64
+/* Jumps to the lower half of an address. */
+BEGIN raise_pf_erratum
+	lea	raise_pf_erratum_resume(%rip), %rax
+	mov	%eax, %eax
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*%rax
+SYM_FUNC_END(raise_pf_erratum)
+
+SYM_CODE_START(raise_pf_erratum_resume)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	mov	$1, %eax
+	RET
+SYM_CODE_END(raise_pf_erratum_resume)
 #endif
