@@ -59,6 +59,7 @@ struct thread {
 	char *fresh, *denied, *beyond_eof;
 	int next_fresh;
 	unsigned int random;
+	long left;			/* exceptions to raise, about */
 	/* Signals of exceptions by vector, and what causes none */
 	unsigned long raised[VECTORS];
 	unsigned long fixups;
@@ -100,6 +101,12 @@ static void count(unsigned long *counter)
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
+/* The same. Returns how many exceptions are left to raise. */
+static long raised(struct thread *thread, long number)
+{
+	return __atomic_sub_fetch(&thread->left, number, __ATOMIC_RELAXED);
+}
+
 static void on_exception(int signal, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -127,6 +134,7 @@ static void on_interruption(int signal)
 	raise_bp();
 	if (!kernel_write(self_thread->denied))
 		count(&self_thread->fixups);
+	raised(self_thread, 2);
 	errno = saved;
 }
 
@@ -204,9 +212,10 @@ static void nap(long us)
 
 static void raise_all(struct thread *thread, long count)
 {
-	while (count > 0 && !__atomic_load_n(&storm.stop, __ATOMIC_SEQ_CST)) {
+	thread->left = count;
+	while (raised(thread, 0) > 0 && !__atomic_load_n(&storm.stop, __ATOMIC_SEQ_CST)) {
 		for (int i = 0; i < 10; i++)
-			count -= raise_any(thread);
+			raised(thread, raise_any(thread));
 		if (storm.pause_us)
 			nap(storm.pause_us);
 	}
