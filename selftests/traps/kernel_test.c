@@ -191,7 +191,20 @@ static void raise_in_kernel(struct report *report, bool traced)
 	report->error = module_write("raise", raiser_command);
 }
 
-/* The child raises it once untraced. */
+/* A child that raises it once untraced, which it may not be able to for a reason. */
+static void start_raiser(struct __test_metadata *_metadata, struct child *child,
+			 const char *raise, const char *absent)
+{
+	raiser_command = raise;
+	start(_metadata, child, raise_in_kernel);
+	if (absent && child->report->error == ENODEV) {
+		child_end(child);
+		trace_remove();
+		module_unload();
+		SKIP(return, "%s", absent);
+	}
+}
+
 FIXTURE_SETUP(kernel)
 {
 	if (variant->int_n && file_has_word("/proc/cpuinfo", "fred"))
@@ -201,14 +214,7 @@ FIXTURE_SETUP(kernel)
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
-	raiser_command = variant->raise;
-	start(_metadata, &self->child, raise_in_kernel);
-	if (variant->absent && self->child.report->error == ENODEV) {
-		child_end(&self->child);
-		trace_remove();
-		module_unload();
-		SKIP(return, "%s", variant->absent);
-	}
+	start_raiser(_metadata, &self->child, variant->raise, variant->absent);
 }
 
 FIXTURE_TEARDOWN_PARENT(kernel)
@@ -319,14 +325,7 @@ FIXTURE_SETUP(kernel_pf)
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
-	raiser_command = variant->raise;
-	start(_metadata, &self->child, raise_in_kernel);
-	if (variant->absent && self->child.report->error == ENODEV) {
-		child_end(&self->child);
-		trace_remove();
-		module_unload();
-		SKIP(return, "%s", variant->absent);
-	}
+	start_raiser(_metadata, &self->child, variant->raise, variant->absent);
 }
 
 FIXTURE_TEARDOWN_PARENT(kernel_pf)
