@@ -34,6 +34,27 @@ programs() {
 		gcc $cflags -fPIC -shared -nostdlib -o "$1/sysv.so" "$here/sysv.c"
 }
 
+# make_modules VERSION SETS: the modules that SETS need, in $work/modules
+make_modules() {
+	rm -rf "$work/modules"
+	mkdir "$work/modules"
+	out=$build/$1/x86_64-guest
+	for set in $2; do
+		case $set in
+		floor)
+			"$root/tools/kernel/build" "$1" x86_64-guest modules_prepare >&2
+			cp -r "$here/floor" "$work/floor"
+			make -s -C "$out" M="$work/floor" KBUILD_MODPOST_WARN=1 modules
+			cp "$work/floor/floor.ko" "$work/modules/"
+			;;
+		lttng)
+			"$root/tools/lttng/build" "$1" >&2
+			cp -r "$build/$1/lttng/root/lib" "$work/modules/"
+			;;
+		esac
+	done
+}
+
 # make_initramfs DIR SETS [FILE...]: the guest's files, with those that the SETS of
 # DIR need, and FILEs
 make_initramfs() {
@@ -49,7 +70,7 @@ make_initramfs() {
 		[ "$applet" = busybox ] || ln -s busybox "$fs/bin/$applet"
 	done
 	shift 2
-	[ $# -eq 0 ] || cp "$@" "$fs/"
+	[ $# -eq 0 ] || cp -r "$@" "$fs/"
 	# shellcheck disable=SC2046 # names without spaces
 	set -- $(sed -n 's/^# files: //p' "$fs"/sets/*)
 	[ $# -eq 0 ] || files "$fs" "$@"

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM traps
+
+#if !defined(LTTNG_TRACE_TRAPS_H) || defined(TRACE_HEADER_MULTI_READ)
+#define LTTNG_TRACE_TRAPS_H
+
+#include <linux/ptrace.h>
+#include <linux/trap_events.h>
+#include <lttng/tracepoint-event.h>
+
+#include <asm/trap_pf.h>
+#include <asm/trapnr.h>
+
+LTTNG_TRACEPOINT_ENUM(traps_vector,
+	TP_ENUM_VALUES(
+		ctf_enum_value("#DE",		X86_TRAP_DE)
+		ctf_enum_value("#DB",		X86_TRAP_DB)
+		ctf_enum_value("NMI",		X86_TRAP_NMI)
+		ctf_enum_value("#BP",		X86_TRAP_BP)
+		ctf_enum_value("#OF",		X86_TRAP_OF)
+		ctf_enum_value("#BR",		X86_TRAP_BR)
+		ctf_enum_value("#UD",		X86_TRAP_UD)
+		ctf_enum_value("#NM",		X86_TRAP_NM)
+		ctf_enum_value("#DF",		X86_TRAP_DF)
+		ctf_enum_value("OLD_MF",	X86_TRAP_OLD_MF)
+		ctf_enum_value("#TS",		X86_TRAP_TS)
+		ctf_enum_value("#NP",		X86_TRAP_NP)
+		ctf_enum_value("#SS",		X86_TRAP_SS)
+		ctf_enum_value("#GP",		X86_TRAP_GP)
+		ctf_enum_value("#PF",		X86_TRAP_PF)
+		ctf_enum_value("SPURIOUS",	X86_TRAP_SPURIOUS)
+		ctf_enum_value("#MF",		X86_TRAP_MF)
+		ctf_enum_value("#AC",		X86_TRAP_AC)
+		ctf_enum_value("#MC",		X86_TRAP_MC)
+		ctf_enum_value("#XF",		X86_TRAP_XF)
+		ctf_enum_value("#VE",		X86_TRAP_VE)
+		ctf_enum_value("#CP",		X86_TRAP_CP)
+		ctf_enum_value("#VC",		X86_TRAP_VC)
+		ctf_enum_value("IRET",		X86_TRAP_IRET)
+	)
+)
+
+LTTNG_TRACEPOINT_ENUM(traps_page_fault_result,
+	TP_ENUM_VALUES(
+		ctf_enum_value("MINOR",		PAGE_FAULT_MINOR)
+		ctf_enum_value("MAJOR",		PAGE_FAULT_MAJOR)
+		ctf_enum_value("RETRY",		PAGE_FAULT_RETRY)
+		ctf_enum_value("OOM",		PAGE_FAULT_OOM)
+		ctf_enum_value("SIGBUS",	PAGE_FAULT_SIGBUS)
+		ctf_enum_value("HWPOISON",	PAGE_FAULT_HWPOISON)
+		ctf_enum_value("SIGSEGV",	PAGE_FAULT_SIGSEGV)
+		ctf_enum_value("FIXUP",		PAGE_FAULT_FIXUP)
+		ctf_enum_value("SPURIOUS",	PAGE_FAULT_SPURIOUS)
+		ctf_enum_value("KERNEL",	PAGE_FAULT_KERNEL)
+		ctf_enum_value("KMMIO",		PAGE_FAULT_KMMIO)
+		ctf_enum_value("EMULATED",	PAGE_FAULT_EMULATED)
+		ctf_enum_value("ERRATUM",	PAGE_FAULT_ERRATUM)
+		ctf_enum_value("OOPS",		PAGE_FAULT_OOPS)
+	)
+)
+
+#ifdef CONFIG_LTTNG_EXPERIMENTAL_BITWISE_ENUM
+LTTNG_TRACEPOINT_ENUM(traps_page_fault_error_code,
+	TP_ENUM_VALUES(
+		ctf_enum_value("PROT",		X86_PF_PROT)
+		ctf_enum_value("WRITE",		X86_PF_WRITE)
+		ctf_enum_value("USER",		X86_PF_USER)
+		ctf_enum_value("RSVD",		X86_PF_RSVD)
+		ctf_enum_value("INSTR",		X86_PF_INSTR)
+		ctf_enum_value("PK",		X86_PF_PK)
+		ctf_enum_value("SHSTK",		X86_PF_SHSTK)
+		ctf_enum_value("SGX",		X86_PF_SGX)
+		ctf_enum_value("RMP",		X86_PF_RMP)
+	)
+)
+#define traps_ctf_page_fault_error_code	\
+	ctf_enum(traps_page_fault_error_code, unsigned long, error_code, error_code)
+#else
+#define traps_ctf_page_fault_error_code	\
+	ctf_integer_hex(unsigned long, error_code, error_code)
+#endif /* CONFIG_LTTNG_EXPERIMENTAL_BITWISE_ENUM */
+
+LTTNG_TRACEPOINT_EVENT_MAP(trap_entry,
+
+	traps_trap_entry,
+
+	TP_PROTO(unsigned int vector, unsigned long error_code,
+		 unsigned long ip, struct pt_regs *regs),
+
+	TP_ARGS(vector, error_code, ip, regs),
+
+	TP_FIELDS(
+		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_integer_hex(unsigned long, error_code, error_code)
+		ctf_integer_hex(unsigned long, ip, ip)
+		ctf_integer(bool, user_mode, user_mode(regs))
+	)
+)
+
+LTTNG_TRACEPOINT_EVENT_MAP(trap_exit,
+
+	traps_trap_exit,
+
+	TP_PROTO(unsigned int vector, unsigned long error_code,
+		 unsigned long ip, struct pt_regs *regs, u64 duration),
+
+	TP_ARGS(vector, error_code, ip, regs, duration),
+
+	TP_FIELDS(
+		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_integer_hex(unsigned long, error_code, error_code)
+		ctf_integer_hex(unsigned long, ip, ip)
+		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_integer(u64, duration, duration)
+	)
+)
+
+LTTNG_TRACEPOINT_EVENT_MAP(page_fault_entry,
+
+	traps_page_fault_entry,
+
+	TP_PROTO(unsigned long address, unsigned long error_code,
+		 struct pt_regs *regs),
+
+	TP_ARGS(address, error_code, regs),
+
+	TP_FIELDS(
+		ctf_integer_hex(unsigned long, address, address)
+		traps_ctf_page_fault_error_code
+		ctf_integer_hex(unsigned long, ip, instruction_pointer(regs))
+		ctf_integer(bool, user_mode, user_mode(regs))
+	)
+)
+
+LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
+
+	traps_page_fault_exit,
+
+	TP_PROTO(unsigned long address, unsigned long error_code,
+		 unsigned long ip, struct pt_regs *regs,
+		 enum page_fault_result result, u64 duration),
+
+	TP_ARGS(address, error_code, ip, regs, result, duration),
+
+	TP_FIELDS(
+		ctf_integer_hex(unsigned long, address, address)
+		traps_ctf_page_fault_error_code
+		ctf_integer_hex(unsigned long, ip, ip)
+		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_enum(traps_page_fault_result, unsigned int, result, result)
+		ctf_integer(u64, duration, duration)
+	)
+)
+
+#endif /* LTTNG_TRACE_TRAPS_H */
+
+/* This part must be outside protection */
+#include <lttng/define_trace.h>
