@@ -2,6 +2,7 @@ page_fault_exit	{+ patched:exit:read}
 page_fault_exit and page_fault_entry	{+ patched:both:read}
 page_fault_exit, hist trigger duration.log2	{+ patched:exit, hist duration.log2:read}
 page_fault_exit, perf record	{+ patched:exit, perf record:read:mean}
+page_fault_exit, LTTng	{+ patched:exit, LTTng:read}
 exceptions:page_fault_user (entry only)	{+ vanilla:exceptions:read}
 exceptions:page_fault_user, perf record	{+ vanilla:exceptions, perf record:read:mean}
 perf record -e page-faults	{+ vanilla:perf record page-faults:read:mean}
