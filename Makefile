@@ -12,8 +12,11 @@ MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
 	kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 $(MACHINES:%=doublefault-%) coverage boottime bench \
 	trapstat demo bisect
+# Those of both that run in the guest of "make kernel".
+GUEST_CHECKS = bench boottime demo lttng storm trapstat \
+	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := debug-kasan debug-kcsan upstream storm
+LONG_CHECKS := debug-kasan debug-kcsan upstream storm lttng
 
 .PHONY: help
 help:
@@ -66,7 +69,7 @@ check: kernel kernel-i386
 	@ci/run $(CHECKS)
 check-all: kernel kernel-i386
 	@ci/run $(CHECKS) $(LONG_CHECKS)
-check-bench check-boottime check-demo check-storm check-trapstat $(filter check-%-x86_64-qemu check-%-mce check-%-k8 check-%-x86_64-bochs,$(CHECKS:%=check-%)): kernel
+$(GUEST_CHECKS:%=check-%): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
@@ -85,6 +88,6 @@ patches: source
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/upstream build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
 distclean:
 	rm -rf build
