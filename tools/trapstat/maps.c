@@ -2,39 +2,27 @@
 /*
  * maps.c - which file or area an address of a task is in, and what the task is called
  *
- * Many processes have ended when they are to be shown. So perf's side-band events
- * tell of every fork, mmap, new name and exit from the start on. What was mapped
- * before is in /proc. What a process had mapped before an exec stays known: it faulted
- * there, too.
+ * Many processes have ended when they are to be shown: perf's side-band events
+ * (sideband.c) tell of every fork, mmap, new name and exit from the start on. What was
+ * mapped before is in /proc. What a process had mapped before an exec stays known: it
+ * faulted there, too.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trapstat.h"
 
-#define RING_BYTES	(512 * 1024)
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual limit */
 #define HASH		1024
 
-struct map {
-	uint64_t	start;
-	uint64_t	end;
-	uint64_t	offset;
-	char		*name;
-};
-
+/* Sorted, without overlaps. */
 struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc, since the last report */
 	struct map	*map;
 	size_t		nr;
+	size_t		size;
 };
 
 struct task {
@@ -45,27 +33,12 @@ struct task {
 	struct task	*next;
 };
 
-struct ring {
-	int				fd;
-	struct perf_event_mmap_page	*page;
-};
-
-/* A record with its time, which is its last field. */
-struct entry {
-	uint64_t			time;
-	struct perf_event_header	*header;
-};
-
 static struct task *tasks[HASH];
-static struct ring *rings;
-static size_t nr_rings;
 
 static void space_clear(struct space *space)
 {
 	while (space->nr)
 		free(space->map[--space->nr].name);
-	free(space->map);
-	space->map = NULL;
 }
 
 static void space_put(struct space *space)
@@ -73,23 +46,76 @@ static void space_put(struct space *space)
 	if (--space->users)
 		return;
 	space_clear(space);
+	free(space->map);
 	free(space);
 }
 
-static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t offset,
+/* The first map that ends above @address. */
+static size_t first_above(const struct space *space, uint64_t address)
+{
+	size_t low = 0, high = space->nr, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (space->map[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Replaces the maps in [@first, @last) by @nr that are not set yet. */
+static struct map *make_room(struct space *space, size_t first, size_t last, size_t nr)
+{
+	size_t i;
+
+	for (i = first; i < last; i++)
+		free(space->map[i].name);
+	while (space->nr + nr > space->size) {
+		space->size = space->size ? 2 * space->size : 32;
+		space->map = allocate(space->map, space->size * sizeof(*space->map));
+	}
+	memmove(&space->map[first + nr], &space->map[last],
+		(space->nr - last) * sizeof(*space->map));
+	space->nr += nr - (last - first);
+	return &space->map[first];
+}
+
+static void set_map(struct map *map, uint64_t start, uint64_t end, uint64_t offset,
 		    const char *name)
 {
-	struct map *map;
-
-	/* grows by doubling */
-	if (!(space->nr & (space->nr - 1)))
-		space->map = allocate(space->map, (space->nr ? 2 * space->nr : 1) *
-				      sizeof(*space->map));
-	map = &space->map[space->nr++];
 	map->start = start;
 	map->end = end;
 	map->offset = offset;
 	map->name = print_string("%s", name);
+}
+
+/* What lies below it is mapped no more. */
+static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t offset,
+		    const char *name)
+{
+	size_t first = first_above(space, start), last = first;
+	struct map *map = &space->map[first];
+
+	if (first < space->nr && map->start < start && map->end > end) {
+		uint64_t rest = map->end;
+
+		map = make_room(space, first + 1, first + 1, 1) - 1;
+		set_map(&map[1], end, rest, map->offset + (end - map->start), map->name);
+		map->end = start;
+		last = ++first;
+	} else if (first < space->nr && map->start < start) {
+		map->end = start;
+		last = ++first;
+	}
+	while (last < space->nr && space->map[last].end <= end)
+		last++;
+	if (last < space->nr && space->map[last].start < end) {
+		space->map[last].offset += end - space->map[last].start;
+		space->map[last].start = end;
+	}
+	set_map(make_room(space, first, last, 1), start, end, offset, name);
 }
 
 static void read_proc(struct space *space, pid_t tid)
@@ -163,7 +189,7 @@ static struct task *get_task(pid_t tid)
 	return task;
 }
 
-static void on_fork(pid_t pid, pid_t parent, pid_t tid)
+void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 {
 	struct space *from;
 	struct task *task;
@@ -180,130 +206,30 @@ static void on_fork(pid_t pid, pid_t parent, pid_t tid)
 			from->map[i].offset, from->map[i].name);
 }
 
-static void handle(const struct perf_event_header *header)
+void maps_exit(pid_t tid)
 {
-	const struct { struct perf_event_header header; uint32_t pid, ppid, tid; } *fork;
-	const struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-		uint64_t start, len, offset;
-		uint32_t unused[8];	/* the file's device and inode, protection, flags */
-		char name[];
-	} *map;
-	const struct { struct perf_event_header header; uint32_t pid, tid; char comm[]; } *comm;
+	struct task *task = *find_task(tid);
 
-	fork = (const void *)header;
-	comm = (const void *)header;
-	map = (const void *)header;
-	switch (header->type) {
-	case PERF_RECORD_FORK:
-		on_fork(fork->pid, fork->ppid, fork->tid);
-		break;
-	case PERF_RECORD_EXIT:
-		if (*find_task(fork->tid))
-			(*find_task(fork->tid))->gone = true;
-		break;
-	case PERF_RECORD_COMM:
-		strncpy(get_task(comm->tid)->comm, comm->comm, COMM_LEN - 1);
-		break;
-	case PERF_RECORD_MMAP2:
-		/* a task that has not been seen forking: all of its areas are in /proc */
-		if (*find_task(map->pid))
-			add_map((*find_task(map->pid))->space, map->start,
-				map->start + map->len, map->offset, map->name);
-		break;
-	case PERF_RECORD_LOST:
-		note("some mappings are not known: too many at once");
-		break;
-	}
+	if (task)
+		task->gone = true;
 }
 
-static int compare_time(const void *a, const void *b)
+void maps_rename(pid_t tid, const char *comm)
 {
-	const struct entry *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
+	strncpy(get_task(tid)->comm, comm, COMM_LEN - 1);
 }
 
-/* Copies the next record out of the ring. */
-static struct perf_event_header *next_record(struct ring *ring)
+/* A task that has not been seen forking: all of its areas are in /proc. */
+void maps_add(pid_t pid, const struct map *map)
 {
-	const char *data = (char *)ring->page + ring->page->data_offset;
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
-	struct perf_event_header header;
-	char *copy;
-	size_t i;
+	struct task *task = *find_task(pid);
 
-	if (tail == head)
-		return NULL;
-	/* a record may wrap around, its header does not */
-	memcpy(&header, data + tail % RING_BYTES, sizeof(header));
-	copy = allocate(NULL, header.size);
-	for (i = 0; i < header.size; i++)
-		copy[i] = data[(tail + i) % RING_BYTES];
-	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
-	return (struct perf_event_header *)copy;
-}
-
-/* What has happened since, in the order of time over all CPUs. */
-void maps_update(void)
-{
-	struct perf_event_header *header;
-	struct entry *entries = NULL;
-	size_t nr = 0, i;
-
-	for (i = 0; i < nr_rings; i++) {
-		while ((header = next_record(&rings[i]))) {
-			if (!(nr & (nr - 1)))
-				entries = allocate(entries, (nr ? 2 * nr : 1) * sizeof(*entries));
-			entries[nr].header = header;
-			memcpy(&entries[nr].time, (char *)header + header->size - 8, 8);
-			nr++;
-		}
-	}
-	if (nr)
-		qsort(entries, nr, sizeof(*entries), compare_time);
-	for (i = 0; i < nr; i++) {
-		handle(entries[i].header);
-		free(entries[i].header);
-	}
-	free(entries);
-}
-
-static void ring_open(unsigned int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TIME,
-		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap_data = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.task = 1,
-		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 4,
-	};
-	struct ring *ring;
-
-	rings = allocate(rings, (nr_rings + 1) * sizeof(*rings));
-	ring = &rings[nr_rings];
-	ring->fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (ring->fd < 0)
-		return;
-	ring->page = mmap(NULL, RING_BYTES + sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_SHARED, ring->fd, 0);
-	if (ring->page == MAP_FAILED)
-		close(ring->fd);
-	else
-		nr_rings++;
+	if (task)
+		add_map(task->space, map->start, map->end, map->offset, map->name);
 }
 
 /* Processes that may end before they are shown. */
-static void read_running(void)
+void maps_read_running(void)
 {
 	struct dirent *entry;
 	DIR *dir = opendir("/proc");
@@ -317,32 +243,7 @@ static void read_running(void)
 	maps_forget();
 }
 
-/* @running: of all that runs already, too */
-void maps_start(unsigned int nr_cpus, bool running)
-{
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < nr_cpus; cpu++)
-		ring_open(cpu);
-	if (!nr_rings)
-		note("no names and mappings of processes that have ended: perf_event_open: %s",
-		     strerror(errno));
-	if (running)
-		read_running();
-}
-
-size_t maps_poll(struct pollfd *fds, size_t nr)
-{
-	size_t i;
-
-	for (i = 0; i < nr_rings && i < nr; i++) {
-		fds[i].fd = rings[i].fd;
-		fds[i].events = POLLIN;
-	}
-	return i;
-}
-
-/* After a report: what has ended, and that /proc has been read. */
+/* After a report: what has ended, unless it goes into a recording; and that /proc has been read. */
 void maps_forget(void)
 {
 	struct task **at, *task;
@@ -351,13 +252,26 @@ void maps_forget(void)
 	for (i = 0; i < HASH; i++) {
 		for (at = &tasks[i]; (task = *at); ) {
 			task->space->read = false;
-			if (task->gone) {
+			if (task->gone && !options.record) {
 				*at = task->next;
 				space_put(task->space);
 				free(task);
 			} else {
 				at = &task->next;
 			}
+		}
+	}
+}
+
+void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data), void *data)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < HASH; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			if (task->space->nr)
+				call(task->tid, task->space->map, task->space->nr, data);
 		}
 	}
 }
@@ -370,54 +284,37 @@ const char *maps_comm(pid_t tid)
 	return task && task->comm[0] ? task->comm : NULL;
 }
 
-static bool is_stack(const struct map *map)
+bool map_is_stack(const struct map *map)
 {
 	return !strcmp(map->name, "[stack]");
 }
 
-/* The newest first: it may lie over an older one. Stacks grow without a word. */
-static const struct map *find_map(const struct space *space, uint64_t address)
+/* Stacks grow without a word: how far down this one may reach. */
+uint64_t map_low(const struct map *map, const struct map *below)
 {
-	size_t i;
+	uint64_t low = map->start;
 
-	for (i = space->nr; i-- > 0; ) {
-		if (address >= space->map[i].start && address < space->map[i].end)
-			return &space->map[i];
-	}
-	for (i = space->nr; i-- > 0; ) {
-		if (is_stack(&space->map[i]) && address < space->map[i].end &&
-		    address >= space->map[i].end - STACK_BYTES)
-			return &space->map[i];
-	}
-	return NULL;
+	if (map_is_stack(map) && map->end > STACK_BYTES && map->end - STACK_BYTES < low)
+		low = map->end - STACK_BYTES;
+	return below && below->end > low ? below->end : low;
 }
 
-void maps_find(pid_t tid, uint64_t address, struct place *place)
+static const struct map *find_map(const struct space *space, uint64_t address)
 {
-	struct space *space;
-	const struct map *map;
+	size_t i = first_above(space, address);
+	const struct map *map = &space->map[i];
 
-	place->name = "";
-	place->offset = address;
-	if (address >> 63) {
-		place->kind = "kernel";
-		return;
-	}
-	space = get_task(tid)->space;
-	map = find_map(space, address);
-	if (!map && !space->read) {
-		read_proc(space, tid);
-		map = find_map(space, address);
-	}
-	if (!map) {
-		place->kind = "unknown";
-		return;
-	}
+	return i < space->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
+}
+
+/* @address is in @map. */
+void map_place(const struct map *map, uint64_t address, struct place *place)
+{
 	place->name = map->name;
 	place->offset = address - map->start;
 	if (!strcmp(map->name, "[heap]")) {
 		place->kind = "heap";
-	} else if (is_stack(map)) {
+	} else if (map_is_stack(map)) {
 		place->kind = "stack";
 		place->offset = map->end - address;
 	} else if (map->name[0] == '/' && map->name[1] != '/') {
@@ -429,4 +326,19 @@ void maps_find(pid_t tid, uint64_t address, struct place *place)
 	} else {
 		place->kind = "other";
 	}
+}
+
+/* Of a process that runs or has been seen running. */
+bool maps_find(pid_t tid, uint64_t address, struct place *place)
+{
+	struct space *space = get_task(tid)->space;
+	const struct map *map = find_map(space, address);
+
+	if (!map && !space->read) {
+		read_proc(space, tid);
+		map = find_map(space, address);
+	}
+	if (map)
+		map_place(map, address, place);
+	return map;
 }

@@ -151,6 +151,8 @@ bool record_stop(void)
 		note("%s: trace-cmd failed, it is not complete", options.record);
 		return false;
 	}
+	sideband_read();
+	procmaps_append(options.record);
 	if (lost)
 		note("%s: %llu events are missing: the buffer was full, use a larger one (-m)",
 		     options.record, lost);

@@ -3,6 +3,7 @@
  * report.c - the tables from recordings of trace-cmd, one file per host
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct file {
 	struct sample		*sample;
 	uint64_t		first, last;	/* times */
 	uint64_t		lost;
+	uint64_t		user, unmapped;	/* from user space, and by nobody knows what */
 };
 
 static uint64_t field(struct file *file, struct tep_event *event, const char *name,
@@ -40,6 +42,7 @@ static void count(struct file *file, struct tep_event *event, struct tep_record 
 		  int cpu, unsigned int vector)
 {
 	struct row row = { .vector = vector, .count = 1 };
+	struct place place;
 	const char *comm;
 
 	row.cpu = cpu;
@@ -53,6 +56,10 @@ static void count(struct file *file, struct tep_event *event, struct tep_record 
 
 	row.value = field(file, event, "ip", record);
 	add(file, FROM, &row);
+	if (!(row.value >> 63)) {
+		file->user++;
+		file->unmapped += !procmaps_find(row.pid, row.value, &place);
+	}
 	if (vector == VECTOR_PF) {
 		row.value = field(file, event, "address", record) & ~(PAGE_BYTES - 1ULL);
 		add(file, ADDRESSES, &row);
@@ -129,7 +136,7 @@ static void read_buffer(struct file *file, struct tracecmd_input *handle)
 		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
 		    file->name);
 	names_load(file->tep);
-	symbols_kernel(file->tep);
+	symbols_recorded(file->tep);
 	tracecmd_follow_missed_events(handle, on_missed, file);
 	if (tracecmd_iterate_events(handle, NULL, 0, on_event, file))
 		die("%s: cannot read all of its events", file->name);
@@ -149,6 +156,7 @@ static struct tracecmd_input *read_recording(const char *name, struct sample *sa
 		die("%s: %s", name, errno == ENOENT || errno == EACCES ? strerror(errno) :
 		    "not a complete recording of trace-cmd");
 	memset(sample, 0, sizeof(*sample));
+	procmaps_use(handle);
 	read_buffer(&file, handle);
 	for (nr = tracecmd_buffer_instances(handle); nr-- > 0; ) {
 		instance = tracecmd_buffer_instance_handle(handle, nr);
@@ -163,6 +171,10 @@ static struct tracecmd_input *read_recording(const char *name, struct sample *sa
 		rows_merge(&sample->table[i]);
 		sample->missing[i] = options.table[i] ? file.lost : 0;
 	}
+	if (file.unmapped && (options.table[ADDRESSES] || options.table[FROM]))
+		note("%s: what user space had mapped is not recorded for %" PRIu64 " of %" PRIu64
+		     " exceptions, these addresses stay numbers: record with trapstat -o, or trace-cmd record --proc-map",
+		     name, file.unmapped, file.user);
 	return handle;
 }
 

@@ -30,7 +30,7 @@ struct image {
 
 static struct tep_handle *kernel;
 static struct image *images;
-static bool live;
+static find_place find;
 
 static char *read_file(const char *path)
 {
@@ -55,9 +55,12 @@ static char *read_file(const char *path)
 	return text;
 }
 
-void symbols_kernel(struct tep_handle *tep)
+/* A recording: the mappings and the kernel's symbols in it, the files of this machine. */
+void symbols_recorded(struct tep_handle *tep)
 {
 	kernel = tep;
+	find = procmaps_find;
+	elf_version(EV_CURRENT);
 }
 
 /* The machine that runs: its processes' mappings, and its kernel's symbols. */
@@ -65,7 +68,7 @@ void symbols_live(void)
 {
 	char *text;
 
-	live = true;
+	find = maps_find;
 	elf_version(EV_CURRENT);
 	if (!options.table[FROM])
 		return;
@@ -159,6 +162,40 @@ static struct image *get_image(const char *name)
 	return image;
 }
 
+/*
+ * Where @offset from the beginning of the mapping is in the file; false if that one is not
+ * there, or not the one that was mapped: its mapping would not be as long as @span.
+ */
+bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file)
+{
+	struct image *image = get_image(file);
+	uint64_t start = UINT64_MAX, end = 0;
+	const GElf_Phdr *segment;
+	size_t i;
+
+	for (i = 0; i < image->nr_segments; i++) {
+		segment = &image->segment[i];
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (segment->p_vaddr < start)
+			start = segment->p_vaddr & ~(PAGE_BYTES - 1ULL);
+		if (segment->p_vaddr + segment->p_filesz > end)
+			end = segment->p_vaddr + segment->p_filesz;
+	}
+	if (start >= end || ((end - start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL)) != span)
+		return false;
+	for (i = 0; i < image->nr_segments; i++) {
+		segment = &image->segment[i];
+		if (segment->p_type == PT_LOAD &&
+		    start + offset >= (segment->p_vaddr & ~(PAGE_BYTES - 1ULL)) &&
+		    start + offset < segment->p_vaddr + segment->p_filesz) {
+			*in_file = start + offset - segment->p_vaddr + segment->p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The function at @offset in a file, or NULL. */
 static const char *find_symbol(const char *file, uint64_t offset)
 {
@@ -188,24 +225,32 @@ static const char *find_symbol(const char *file, uint64_t offset)
 	return symbol && offset < symbol->start + symbol->size ? symbol->name : NULL;
 }
 
+/* Whether it is known; @place says so, too. */
+static bool place_of(const struct row *row, struct place *place)
+{
+	memset(place, 0, sizeof(*place));
+	place->kind = row->value >> 63 ? "kernel" : "unknown";
+	return !(row->value >> 63) && find(row->pid, row->value, place);
+}
+
 /* What raised it: function and file, file and offset, or task and address. */
 char *symbol_of_ip(const struct row *row)
 {
 	const char *symbol = NULL;
-	struct place place = { .kind = "unknown" };
+	struct place place;
 
-	if (row->value >> 63) {
+	if (!place_of(row, &place)) {
+		if (strcmp(place.kind, "kernel"))
+			return print_string("0x%llx (%s)", (unsigned long long)row->value,
+					    row->comm);
 		symbol = kernel ? tep_find_function(kernel, row->value) : NULL;
 		if (symbol)
 			return print_string("%s [kernel]", symbol);
 		return print_string("0x%llx [kernel]", (unsigned long long)row->value);
 	}
-	if (live)
-		maps_find(row->pid, row->value, &place);
-	if (!strcmp(place.kind, "unknown"))
-		return print_string("0x%llx (%s)", (unsigned long long)row->value, row->comm);
 	if (!strcmp(place.kind, "file")) {
-		symbol = find_symbol(place.name, place.offset);
+		if (!place.no_symbols)
+			symbol = find_symbol(place.name, place.offset);
 		if (symbol)
 			return print_string("%s (%s)", symbol, place.name);
 	} else if (strcmp(place.kind, "other")) {
@@ -218,18 +263,17 @@ char *symbol_of_ip(const struct row *row)
 /* What a page belongs to. Files are the same for all, other areas are a task's own. */
 char *name_of_page(const struct row *row, const char **kind)
 {
-	struct place place = { .kind = "unknown" };
+	struct place place;
+	bool known = place_of(row, &place);
 
-	if (live || row->value >> 63)
-		maps_find(row->pid, row->value, &place);
 	*kind = place.kind;
 	if (!strcmp(place.kind, "kernel"))
 		return print_string("0x%llx", (unsigned long long)row->value);
-	if (!strcmp(place.kind, "file"))
-		return print_string("%s+0x%llx", place.name, (unsigned long long)place.offset);
-	if (!strcmp(place.kind, "unknown"))
+	if (!known)
 		return print_string("0x%llx %s[%d]", (unsigned long long)row->value, row->comm,
 				    row->pid);
+	if (!strcmp(place.kind, "file"))
+		return print_string("%s+0x%llx", place.name, (unsigned long long)place.offset);
 	if (!strcmp(place.kind, "anon"))
 		return print_string("0x%llx+0x%llx %s[%d]",
 				    (unsigned long long)(row->value - place.offset),

@@ -294,7 +294,7 @@ static bool has_ended(pid_t pid)
 static void wait_until(double deadline, const sigset_t *waiting)
 {
 	struct pollfd fds[MAX_FDS];
-	size_t nr = maps_poll(fds, MAX_FDS);
+	size_t nr = sideband_poll(fds, MAX_FDS);
 	struct timespec timeout;
 	double left;
 
@@ -305,7 +305,7 @@ static void wait_until(double deadline, const sigset_t *waiting)
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
 		if (ppoll(fds, nr, deadline ? &timeout : NULL, waiting) > 0)
-			maps_update();
+			sideband_read();
 		if (child && stopped_by) {
 			/* an interrupt of the terminal has reached the command, too */
 			if (stopped_by != SIGINT && stopped_by != SIGQUIT)
@@ -368,7 +368,7 @@ static int report_since(struct tracefs_instance *instance, double *begin, bool l
 	int ret;
 
 	hist_read(instance, &sample, last);
-	maps_update();
+	sideband_read();
 	for (i = TASKS; i < TABLES; i++)
 		update_names(&sample.table[i]);
 	sample.seconds = end - *begin;
@@ -430,6 +430,7 @@ static int run(void)
 {
 	struct tracefs_instance *instance;
 	sigset_t waiting;
+	bool places;
 	int status;
 
 	instance_check();
@@ -443,11 +444,13 @@ static int run(void)
 	instance_remove_dead();
 	names_live();
 	find_cpus();
-	if (options.table[ADDRESSES] || options.table[FROM])
+	places = options.table[ADDRESSES] || options.table[FROM];
+	if (places)
 		symbols_live();
-	if (options.table[ADDRESSES] || options.table[FROM] || options.table[TASKS])
-		maps_start(live.nr_cpus, !live.command &&
-			   (options.table[ADDRESSES] || options.table[FROM]));
+	if (places || options.table[TASKS] || options.record)
+		sideband_start(live.nr_cpus);
+	if ((places || options.record) && !live.command)
+		maps_read_running();
 	instance = instance_create("", NULL);
 	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded in it */
 	if (live.command) {

@@ -112,25 +112,55 @@ void command_go(void);
 void record_start(const pid_t *pids, size_t nr);
 bool record_stop(void);
 
+/* sideband.c */
 struct pollfd;
 
+void sideband_start(unsigned int nr_cpus);
+size_t sideband_poll(struct pollfd *fds, size_t nr);
+void sideband_read(void);
+
 /* maps.c: tasks: which file or area an address is in, what they are called */
-struct place {
-	const char	*kind;		/* file, anon, heap, stack, kernel, unknown */
-	const char	*name;
+struct map {
+	uint64_t	start;
+	uint64_t	end;
 	uint64_t	offset;
+	char		*name;
 };
 
-void maps_start(unsigned int nr_cpus, bool running);
-size_t maps_poll(struct pollfd *fds, size_t nr);
-void maps_update(void);
+struct place {
+	const char	*kind;		/* file, anon, heap, stack, other */
+	const char	*name;
+	uint64_t	offset;
+	bool		no_symbols;	/* the file at hand is not the one that was mapped */
+};
+
+void maps_fork(pid_t pid, pid_t parent, pid_t tid);
+void maps_exit(pid_t tid);
+void maps_rename(pid_t tid, const char *comm);
+void maps_add(pid_t pid, const struct map *map);
+void maps_read_running(void);
 void maps_forget(void);
+void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data),
+	       void *data);
 const char *maps_comm(pid_t tid);
-void maps_find(pid_t tid, uint64_t address, struct place *place);
+bool maps_find(pid_t tid, uint64_t address, struct place *place);
+bool map_is_stack(const struct map *map);
+uint64_t map_low(const struct map *map, const struct map *below);
+void map_place(const struct map *map, uint64_t address, struct place *place);
+
+/* procmaps.c: mappings in a recording */
+struct tracecmd_input;
+
+void procmaps_append(const char *path);
+void procmaps_use(struct tracecmd_input *handle);
+bool procmaps_find(pid_t tid, uint64_t address, struct place *place);
 
 /* symbols.c */
+typedef bool (*find_place)(pid_t tid, uint64_t address, struct place *place);
+
 void symbols_live(void);
-void symbols_kernel(struct tep_handle *tep);
+void symbols_recorded(struct tep_handle *tep);
+bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file);
 char *symbol_of_ip(const struct row *row);
 char *name_of_page(const struct row *row, const char **kind);
 

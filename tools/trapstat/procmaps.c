@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * procmaps.c - mappings in a recording, as trace-cmd record --proc-map writes them
+ *
+ * That one uses ptrace(), keeps SIGTRAP from the traced program and knows only the
+ * tasks that it has been given. So trapstat -o appends what it knows (maps.c) to the
+ * finished file: another section of options, see trace-cmd.dat.v7(5).
+ *
+ * There is no offset of the mapping in the file: what is known is how far an address
+ * is from where the file's mapping begins.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trace-cmd.h>
+#include "trapstat.h"
+
+#define OPTION_DONE	0
+#define OPTION_PROCMAPS	10
+#define SECTION_BYTES	16	/* its header: id, flags, description; size in 8 bytes */
+#define NAME_BYTES	4000	/* libtracecmd takes lines of up to 4096 */
+
+/* Exported by libtracecmd, but in no header that is installed. */
+struct tracecmd_proc_addr_map {
+	unsigned long long	start;
+	unsigned long long	end;
+	char			*lib_name;
+};
+
+struct tracecmd_proc_addr_map *tracecmd_search_task_map(struct tracecmd_input *handle, int pid,
+							unsigned long long address);
+
+static struct tracecmd_input *input;
+
+static void put(FILE *file, uint64_t value, size_t size)
+{
+	fwrite(&value, size, 1, file);	/* x86 and the file are little endian */
+}
+
+static bool get(FILE *file, uint64_t *value, size_t size)
+{
+	*value = 0;
+	return fread(value, size, 1, file) == 1;
+}
+
+/* White space ends a name; as in /proc/mounts. An area without a name has perf's. */
+static void print_name(FILE *text, const char *name)
+{
+	size_t i;
+
+	if (!*name)
+		name = "//anon";
+	for (i = 0; name[i] && i < NAME_BYTES; i++)
+		fprintf(text, isspace((unsigned char)name[i]) ? "\\%03o" : "%c", name[i]);
+}
+
+/* One option: how many, then line by line. */
+static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
+{
+	FILE *text, *file = data;
+	char *option;
+	size_t size, i;
+
+	text = open_memstream(&option, &size);
+	if (!text)
+		die("out of memory");
+	/* the program's name has no use here */
+	fprintf(text, "%x %zx ?\n", tid, nr);
+	for (i = 0; i < nr; i++) {
+		fprintf(text, "%llx %llx ",
+			(unsigned long long)map_low(&map[i], i ? &map[i - 1] : NULL),
+			(unsigned long long)map[i].end);
+		print_name(text, map[i].name);
+		putc('\n', text);
+	}
+	putc('\0', text);
+	fclose(text);
+	put(file, OPTION_PROCMAPS, 2);
+	put(file, size, 4);
+	fwrite(option, size, 1, file);
+	free(option);
+}
+
+/* Where the offset of the next section of options stands in the last one. */
+static long find_last(FILE *file)
+{
+	uint64_t next, id, size;
+	char byte;
+
+	/* the header: magic, version, endianness, size of a long, page size, compression */
+	if (fseek(file, 10, SEEK_SET) || fscanf(file, "7%c", &byte) != 1 || byte)
+		return -1;
+	if (fseek(file, 6, SEEK_CUR))
+		return -1;
+	for (id = 0; id < 2; ) {
+		if (!get(file, &size, 1))
+			return -1;
+		id += !size;
+	}
+	if (!get(file, &next, 8))
+		return -1;
+	while (next) {
+		if (fseek(file, next + SECTION_BYTES, SEEK_SET))
+			return -1;
+		do {
+			if (!get(file, &id, 2) || !get(file, &size, 4) ||
+			    (id != OPTION_DONE && fseek(file, size, SEEK_CUR)))
+				return -1;
+		} while (id != OPTION_DONE);
+		if (!get(file, &next, 8))
+			return -1;
+	}
+	return ftell(file) - 8;
+}
+
+static bool append(FILE *file, long last)
+{
+	long begin, end;
+
+	if (fseek(file, 0, SEEK_END))
+		return false;
+	begin = ftell(file);
+	put(file, 0, 8);
+	put(file, 0, 8);
+	maps_each(write_task, file);
+	put(file, OPTION_DONE, 2);
+	put(file, 8, 4);
+	put(file, 0, 8);
+	end = ftell(file);
+	fseek(file, begin + 8, SEEK_SET);
+	put(file, end - begin - SECTION_BYTES, 8);
+	/* only what is complete becomes a part of the file */
+	if (fflush(file) || ferror(file) || fseek(file, last, SEEK_SET))
+		return false;
+	put(file, begin, 8);
+	return !fflush(file) && !ferror(file);
+}
+
+/* To the file that trace-cmd has made. */
+void procmaps_append(const char *path)
+{
+	FILE *file = fopen(path, "r+e");
+	long last = file ? find_last(file) : 0;
+
+	if (last < 0)
+		note("%s: it lacks what processes have mapped: not a file of version 7", path);
+	else if (!file || !append(file, last))
+		note("%s: it lacks what processes have mapped: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+}
+
+void procmaps_use(struct tracecmd_input *handle)
+{
+	input = handle;
+}
+
+/* @map and what lies next to it of the same file. */
+static void extend(pid_t tid, const struct tracecmd_proc_addr_map *map, uint64_t *start,
+		   uint64_t *end)
+{
+	const struct tracecmd_proc_addr_map *next = map;
+
+	do {
+		*start = next->start;
+		next = tracecmd_search_task_map(input, tid, *start - 1);
+	} while (next && !strcmp(next->lib_name, map->lib_name));
+	next = map;
+	do {
+		*end = next->end;
+		next = tracecmd_search_task_map(input, tid, *end);
+	} while (next && !strcmp(next->lib_name, map->lib_name));
+}
+
+bool procmaps_find(pid_t tid, uint64_t address, struct place *place)
+{
+	struct tracecmd_proc_addr_map *found = tracecmd_search_task_map(input, tid, address);
+	struct map map = { };
+
+	if (!found)
+		return false;
+	map.start = found->start;
+	map.end = found->end;
+	map.name = found->lib_name;
+	map_place(&map, address, place);
+	if (!strcmp(place->kind, "file")) {
+		extend(tid, found, &map.start, &map.end);
+		place->offset = address - map.start;
+		place->no_symbols = !symbols_file_offset(place->name, place->offset,
+							 map.end - map.start,
+							 &place->offset);
+	}
+	return true;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sideband.c - perf's side-band events: every fork, mmap, new name and exit
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "trapstat.h"
+
+#define RING_BYTES	(512 * 1024)
+
+struct ring {
+	int				fd;
+	struct perf_event_mmap_page	*page;
+};
+
+/* A record with its time, which is its last field. */
+struct entry {
+	uint64_t			time;
+	struct perf_event_header	*header;
+};
+
+static struct ring *rings;
+static size_t nr_rings;
+
+static void handle(const struct perf_event_header *header)
+{
+	const struct { struct perf_event_header header; uint32_t pid, ppid, tid; } *fork;
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t start, len, offset;
+		uint32_t unused[8];	/* the file's device and inode, protection, flags */
+		char name[];
+	} *map;
+	const struct { struct perf_event_header header; uint32_t pid, tid; char comm[]; } *comm;
+	struct map area;
+
+	fork = (const void *)header;
+	comm = (const void *)header;
+	map = (const void *)header;
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		maps_fork(fork->pid, fork->ppid, fork->tid);
+		break;
+	case PERF_RECORD_EXIT:
+		maps_exit(fork->tid);
+		break;
+	case PERF_RECORD_COMM:
+		maps_rename(comm->tid, comm->comm);
+		break;
+	case PERF_RECORD_MMAP2:
+		area.start = map->start;
+		area.end = map->start + map->len;
+		area.offset = map->offset;
+		area.name = (char *)map->name;
+		maps_add(map->pid, &area);
+		break;
+	case PERF_RECORD_LOST:
+		note("some mappings are not known: too many at once");
+		break;
+	}
+}
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+/* Copies the next record out of the ring. */
+static struct perf_event_header *next_record(struct ring *ring)
+{
+	const char *data = (char *)ring->page + ring->page->data_offset;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	struct perf_event_header header;
+	char *copy;
+	size_t i;
+
+	if (tail == head)
+		return NULL;
+	/* a record may wrap around, its header does not */
+	memcpy(&header, data + tail % RING_BYTES, sizeof(header));
+	copy = allocate(NULL, header.size);
+	for (i = 0; i < header.size; i++)
+		copy[i] = data[(tail + i) % RING_BYTES];
+	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	return (struct perf_event_header *)copy;
+}
+
+/* What has happened since, in the order of time over all CPUs. */
+void sideband_read(void)
+{
+	struct perf_event_header *header;
+	struct entry *entries = NULL;
+	size_t nr = 0, i;
+
+	for (i = 0; i < nr_rings; i++) {
+		while ((header = next_record(&rings[i]))) {
+			if (!(nr & (nr - 1)))
+				entries = allocate(entries, (nr ? 2 * nr : 1) * sizeof(*entries));
+			entries[nr].header = header;
+			memcpy(&entries[nr].time, (char *)header + header->size - 8, 8);
+			nr++;
+		}
+	}
+	if (nr)
+		qsort(entries, nr, sizeof(*entries), compare_time);
+	for (i = 0; i < nr; i++) {
+		handle(entries[i].header);
+		free(entries[i].header);
+	}
+	free(entries);
+}
+
+static void ring_open(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap_data = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 4,
+	};
+	struct ring *ring;
+
+	rings = allocate(rings, (nr_rings + 1) * sizeof(*rings));
+	ring = &rings[nr_rings];
+	ring->fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (ring->fd < 0)
+		return;
+	ring->page = mmap(NULL, RING_BYTES + sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_SHARED, ring->fd, 0);
+	if (ring->page == MAP_FAILED)
+		close(ring->fd);
+	else
+		nr_rings++;
+}
+
+void sideband_start(unsigned int nr_cpus)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpus; cpu++)
+		ring_open(cpu);
+	if (!nr_rings)
+		note("no names and mappings of processes that have ended: perf_event_open: %s",
+		     strerror(errno));
+}
+
+size_t sideband_poll(struct pollfd *fds, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr_rings && i < nr; i++) {
+		fds[i].fd = rings[i].fd;
+		fds[i].events = POLLIN;
+	}
+	return i;
+}
