@@ -35,6 +35,8 @@ static struct hist {
 	const char	*event;
 	enum key	key[4];		/* ends with NO_KEY */
 	char		*trigger;	/* NULL: not in use */
+	unsigned int	made;		/* when: which is the order in an event's file */
+	bool		descending;	/* the one of two that differ in nothing else */
 	unsigned long	entries;
 	struct rows	before;
 	uint64_t	dropped;
@@ -48,9 +50,10 @@ static struct hist {
 	{ .table = ADDRESSES, .event = "page_fault_entry", .key = { PID, PAGE } },
 	{ .table = FROM, .event = "trap_entry", .key = { PID, VECTOR, IP } },
 	{ .table = FROM, .event = "page_fault_entry", .key = { PID, IP } },
+	{ .table = TABLES },	/* the one that replaces another */
 };
 
-#define NR_HISTS	(sizeof(hists) / sizeof(*hists))
+#define NR_HISTS	(sizeof(hists) / sizeof(*hists) - 1)
 #define END		(hists + NR_HISTS)
 
 static const char * const events[] = {
@@ -58,6 +61,8 @@ static const char * const events[] = {
 };
 
 #define NR_EVENTS	(sizeof(events) / sizeof(*events))
+
+static unsigned int nr_made;
 
 static unsigned long entries_of(const struct hist *hist, unsigned int nr_cpus)
 {
@@ -72,7 +77,7 @@ static unsigned long entries_of(const struct hist *hist, unsigned int nr_cpus)
 	return entries > MAX_ENTRIES ? MAX_ENTRIES : entries;
 }
 
-static char *make_trigger(const struct hist *hist)
+static char *make_trigger(const struct hist *hist, unsigned long entries)
 {
 	char duration[48] = "duration.log2";
 	const char *key[3] = { "", "", "" };
@@ -82,9 +87,20 @@ static char *make_trigger(const struct hist *hist)
 		snprintf(duration, sizeof(duration), "duration.buckets=%lu", options.buckets);
 	for (i = 0; i < 3 && hist->key[i]; i++)
 		key[i] = hist->key[i] == DURATION ? duration : keys[hist->key[i]].trigger;
-	return print_string("hist:keys=%s%s%s%s%s%s:size=%lu", key[0], *key[1] ? "," : "",
+	return print_string("hist:keys=%s%s%s%s%s%s%s:size=%lu", key[0], *key[1] ? "," : "",
 			    key[1], *key[2] ? "," : "", key[2],
-			    hist->table == LATENCY ? ":vals=duration" : "", hist->entries);
+			    hist->table == LATENCY ? ":vals=duration" : "",
+			    hist->descending ? ":sort=hitcount.descending" : "", entries);
+}
+
+static void write_trigger(struct tracefs_instance *instance, const struct hist *hist,
+			  const char *before, const char *trigger, const char *after)
+{
+	char *command = print_string("%s%s%s", before, trigger, after);
+
+	if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger", command) < 0)
+		die("the kernel does not take the trigger %s: %s", command, strerror(errno));
+	free(command);
 }
 
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
@@ -95,11 +111,9 @@ void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
 		if (!options.table[hist->table])
 			continue;
 		hist->entries = entries_of(hist, nr_cpus);
-		hist->trigger = make_trigger(hist);
-		if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger",
-					      hist->trigger) < 0)
-			die("the kernel does not take the trigger %s: %s", hist->trigger,
-			    strerror(errno));
+		hist->trigger = make_trigger(hist, hist->entries);
+		hist->made = nr_made++;
+		write_trigger(instance, hist, "", hist->trigger, "");
 	}
 }
 
@@ -202,20 +216,8 @@ static bool read_hist(const char **text, const struct hist *hist, struct rows *r
 	return false;
 }
 
-/* Makes room in a histogram that fills up. What is raised since it was read is lost. */
-static void clear(struct tracefs_instance *instance, struct hist *hist)
-{
-	char *command = print_string("%s:clear", hist->trigger);
-
-	if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger", command) < 0)
-		die("cannot clear the histogram %s: %s", hist->trigger, strerror(errno));
-	free(command);
-	rows_free(&hist->before);
-	hist->dropped = 0;
-}
-
-static void add_difference(struct sample *sample, struct tracefs_instance *instance,
-			   struct hist *hist, struct rows *now, uint64_t dropped, bool last)
+static void add_difference(struct sample *sample, struct hist *hist, struct rows *now,
+			   uint64_t dropped)
 {
 	struct rows difference = { };
 	size_t i;
@@ -232,40 +234,94 @@ static void add_difference(struct sample *sample, struct tracefs_instance *insta
 	hist->dropped = dropped;
 	rows_free(&hist->before);
 	hist->before = *now;
-	if (!last && now->nr > hist->entries / 4 * 3) {
-		clear(instance, hist);
-		sample->cleared[hist->table] = true;
+}
+
+/* The next one of the event's file, the first one if @last is NULL. */
+static struct hist *next_made(const char *event, const struct hist *last)
+{
+	struct hist *hist, *next = NULL;
+
+	for (hist = hists; hist <= END; hist++) {
+		if (hist->trigger && !strcmp(hist->event, event) &&
+		    (!last || hist->made > last->made) && (!next || hist->made < next->made))
+			next = hist;
 	}
+	return next;
+}
+
+/* @old: only this one, which is being replaced by the one at END. */
+static void read_event(struct tracefs_instance *instance, const char *event,
+		       const struct hist *old, struct sample *sample)
+{
+	struct hist *hist = next_made(event, NULL);
+	const char *at = NULL;
+	uint64_t dropped;
+	char *text = NULL;
+	struct rows now;
+	size_t i;
+
+	if (hist)
+		at = text = tracefs_event_file_read(instance, SYSTEM, event, "hist", NULL);
+	for (; hist; hist = next_made(event, hist)) {
+		memset(&now, 0, sizeof(now));
+		if (!text || !read_hist(&at, hist, &now, &dropped))
+			die("cannot read the histogram %s", hist->trigger);
+		if (!old || hist == old) {
+			add_difference(sample, hist, &now, dropped);
+			continue;
+		}
+		for (i = 0; hist == END && i < now.nr; i++)
+			sample->twice[hist->table] += now.row[i].count;
+		rows_free(&now);
+	}
+	free(text);
+}
+
+/*
+ * One that fills up is replaced. What is raised between the two writes that make the
+ * switch is counted in both: at most what the new one has when the old one is read for
+ * the last time.
+ */
+static void replace(struct tracefs_instance *instance, struct hist *old, struct sample *sample)
+{
+	struct hist *new = END;
+	char *new_command, *old_command;
+
+	*new = *old;
+	memset(&new->before, 0, sizeof(new->before));
+	new->dropped = 0;
+	new->descending = !old->descending;
+	new->trigger = make_trigger(new, new->entries);
+	new->made = nr_made++;
+	/* a size that costs no time; it is that of the histogram only where one is made */
+	new_command = make_trigger(new, MIN_ENTRIES);
+	old_command = make_trigger(old, MIN_ENTRIES);
+	write_trigger(instance, new, "", new->trigger, ":pause");
+	write_trigger(instance, new, "", new_command, ":continue");
+	write_trigger(instance, old, "", old_command, ":pause");
+	read_event(instance, old->event, old, sample);
+	write_trigger(instance, old, "!", old_command, "");
+	free(old_command);
+	free(new_command);
+	rows_free(&old->before);
+	free(old->trigger);
+	*old = *new;
+	new->trigger = NULL;
+	sample->replaced[old->table] = true;
 }
 
 /* What was counted since the last time. @last: nothing will be read after this. */
 void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last)
 {
-	uint64_t dropped;
 	struct hist *hist;
-	struct rows now;
-	const char *at;
 	unsigned int i;
-	char *text;
 
 	sample->buckets = options.buckets;
-	for (i = 0; i < NR_EVENTS; i++) {
-		text = NULL;
-		/* an event's file has its histograms in the order in which they were made */
-		for (hist = hists; hist < END; hist++) {
-			if (!hist->trigger || strcmp(hist->event, events[i]))
-				continue;
-			if (!text) {
-				text = tracefs_event_file_read(instance, SYSTEM, events[i],
-							       "hist", NULL);
-				at = text;
-			}
-			memset(&now, 0, sizeof(now));
-			if (!text || !read_hist(&at, hist, &now, &dropped))
-				die("cannot read the histogram %s", hist->trigger);
-			add_difference(sample, instance, hist, &now, dropped, last);
-		}
-		free(text);
+	for (i = 0; i < NR_EVENTS; i++)
+		read_event(instance, events[i], NULL, sample);
+	for (hist = hists; hist < END && !last; hist++) {
+		if (hist->trigger && hist->before.nr > hist->entries / 4 * 3)
+			replace(instance, hist, sample);
 	}
 	for (i = 0; i < TABLES; i++)
 		rows_merge(&sample->table[i]);

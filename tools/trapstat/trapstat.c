@@ -47,6 +47,7 @@ static const char usage[] =
 	"usage: trapstat [-alstv] [options] [interval [count]]\n"
 	"       trapstat [-alstv] [options] -c command [argument ...]\n"
 	"       trapstat report [-alstv] [-n rows] [--json] file ...\n"
+	"       trapstat report --chrome file ... >trace.json\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
 	"  -l  latencies                               -c          run a command, only it\n"
@@ -162,6 +163,7 @@ static void parse_options(int argc, char **argv, bool report)
 {
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "chrome", no_argument, NULL, 'C' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -211,6 +213,9 @@ static void parse_options(int argc, char **argv, bool report)
 		case 'j':
 			options.json = true;
 			break;
+		case 'C':
+			options.chrome = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -224,6 +229,10 @@ static void parse_options(int argc, char **argv, bool report)
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
+	if (options.chrome && !report)
+		bad_usage("--chrome: only of a report");
+	if (options.chrome && (i < TABLES || options.json))
+		bad_usage("--chrome: it has no tables: without -alstv and --json");
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {
 		if (optind == argc)
@@ -483,6 +492,8 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, report);
 	if (report) {
 		options.buckets = EXACT;
+		if (options.chrome)
+			return chrome_main(argc - optind, argv + optind);
 		output_check_width();
 		return report_main(argc - optind, argv + optind);
 	}

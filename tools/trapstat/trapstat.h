@@ -31,6 +31,7 @@ enum { EXACT = 0, LOG2 = 1 };
 struct options {
 	bool		table[TABLES];
 	bool		json;
+	bool		chrome;
 	unsigned long	buckets;
 	unsigned long	top;
 	unsigned long	entries;
@@ -61,7 +62,8 @@ struct rows {
 struct sample {
 	struct rows	table[TABLES];
 	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
-	bool		cleared[TABLES];	/* and the next one may lack some */
+	uint64_t	twice[TABLES];		/* that it may have counted twice, at most */
+	bool		replaced[TABLES];	/* a histogram that was nearly full */
 	unsigned long	buckets;
 	double		seconds;
 	bool		rates;			/* print per second, not counts */
@@ -90,6 +92,7 @@ void names_live(void);
 void names_load(struct tep_handle *tep);
 const char *vector_name(unsigned int vector);
 const char *result_name(unsigned int result);
+char *error_code_name(unsigned int vector, uint64_t code);
 
 /* instance.c */
 struct tracefs_instance;
@@ -164,11 +167,16 @@ bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint6
 char *symbol_of_ip(const struct row *row);
 char *name_of_page(const struct row *row, const char **kind);
 
-/* report.c */
+/* report.c, chrome.c */
 int report_main(int nr_files, char **files);
+int chrome_main(int nr_files, char **files);
 
 /* output.c */
 void output_check_width(void);
 int output(struct sample *sample);
+void output_flush(void);
+
+/* json.c */
+void json_string(const char *text);
 
 #endif

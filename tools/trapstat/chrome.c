@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chrome.c - recordings as Chrome trace events (JSON), for Perfetto's UI and others
+ *
+ * A file has two groups of tracks ("processes"): its CPUs and its tasks. In its task's
+ * track an exception lasts from entry to exit; a task's exceptions nest. Its CPU's track
+ * has it as long as the CPU was at it: cut in pieces where the task was switched out, if
+ * sched_switch is recorded, too. If it is not, and another task raised something on the
+ * CPU meanwhile or the exception ended on another CPU, it is in the task's track only.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "recording.h"
+
+#define HASH		1024
+#define MAX_CPUS	8192
+#define IDLE_TID	5000000		/* more than a pid: swapper has one for each CPU */
+#define DATE		1000000000000000000ULL	/* 2001 in ns: no uptime */
+
+/* An exception that has not ended. */
+struct open {
+	struct exception	e;
+	bool			on_cpu;		/* e.cpu, since then: */
+	uint64_t		since;
+	struct open		*outer;
+};
+
+struct task {
+	int		tid;
+	struct open	*open;		/* the innermost one */
+	struct task	*next;
+};
+
+static struct task *tasks[HASH];
+static struct task *running[MAX_CPUS];	/* as far as is known */
+static bool cpu_named[MAX_CPUS];
+static int cpus_pid, tasks_pid;
+static uint64_t begin;			/* what is time 0 */
+static bool comma;
+
+static int tid_of(pid_t pid, unsigned int cpu)
+{
+	return pid ? pid : (int)(IDLE_TID + cpu);
+}
+
+static void print_start(const char *phase, int pid, int tid, const char *name)
+{
+	printf("%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"name\":", comma ? "," : "", phase, pid,
+	       tid);
+	json_string(name);
+	comma = true;
+}
+
+static void print_metadata(int pid, int tid, const char *what, const char *name)
+{
+	print_start("M", pid, tid, what);
+	printf(",\"args\":{\"name\":");
+	json_string(name);
+	printf("}}");
+}
+
+/* Microseconds. */
+static void print_time(const char *name, uint64_t ns)
+{
+	printf(",\"%s\":%" PRIu64 ".%03" PRIu64, name, ns / 1000, ns % 1000);
+}
+
+static void print_text_arg(const char *name, char *text)
+{
+	printf(",\"%s\":", name);
+	json_string(text);
+	free(text);
+}
+
+static void print_args(const struct exception *e)
+{
+	struct row row = { .pid = e->pid, .value = e->ip };
+	const char *kind;
+
+	strncpy(row.comm, e->comm, COMM_LEN - 1);
+	printf(",\"cat\":\"traps\",\"args\":{\"vector\":%u", e->vector);
+	print_text_arg("error_code", error_code_name(e->vector, e->error_code));
+	printf(",\"ip\":\"0x%" PRIx64 "\"", e->ip);
+	print_text_arg("raised by", symbol_of_ip(&row));
+	printf(",\"mode\":\"%s\"", e->user_mode ? "user" : "kernel");
+	if (e->vector == VECTOR_PF) {
+		row.value = e->address;
+		printf(",\"address\":\"0x%" PRIx64 "\"", e->address);
+		print_text_arg("at", name_of_page(&row, &kind));
+		printf(",\"in\":\"%s\"", kind);
+	}
+	if (e->result != NO_RESULT)
+		print_text_arg("result", print_string("%s", result_name(e->result)));
+	if (e->is_exit)
+		printf(",\"duration_ns\":%" PRIu64, e->duration);
+	printf(",\"cpu\":%u,\"task\":%d,\"command\":", e->cpu, e->pid);
+	json_string(e->comm);
+	printf("}}");
+}
+
+static void print_slice(int pid, int tid, uint64_t from, uint64_t to, const struct exception *e)
+{
+	char *name = print_string("%s%s%s", vector_name(e->vector),
+				  e->result == NO_RESULT ? "" : " ",
+				  e->result == NO_RESULT ? "" : result_name(e->result));
+
+	print_start("X", pid, tid, name);
+	print_time("ts", from - begin);
+	print_time("dur", to - from);
+	print_args(e);
+	free(name);
+}
+
+static void print_instant(int pid, int tid, uint64_t ts, const char *name)
+{
+	print_start("i", pid, tid, name);
+	print_time("ts", ts - begin);
+	printf(",\"s\":\"t\"");
+}
+
+static void name_cpu(unsigned int cpu)
+{
+	char name[16];
+
+	if (cpu >= MAX_CPUS)
+		die("CPU %u: too many", cpu);
+	if (cpu_named[cpu])
+		return;
+	cpu_named[cpu] = true;
+	snprintf(name, sizeof(name), "cpu%u", cpu);
+	print_metadata(cpus_pid, cpu, "thread_name", name);
+}
+
+/* @comm: its track is to be named if it is new, or NULL */
+static struct task *get_task(int tid, const char *comm)
+{
+	struct task **task;
+	char idle[24];
+
+	for (task = &tasks[tid % HASH]; *task && (*task)->tid != tid; task = &(*task)->next)
+		;
+	if (!*task && comm) {
+		*task = allocate(NULL, sizeof(**task));
+		memset(*task, 0, sizeof(**task));
+		(*task)->tid = tid;
+		if (tid >= IDLE_TID)
+			snprintf(idle, sizeof(idle), "swapper/%d", tid - IDLE_TID);
+		print_metadata(tasks_pid, tid, "thread_name", tid < IDLE_TID ? comm : idle);
+	}
+	return *task;
+}
+
+/* From now on the CPU is @task's. @exact: this is when; else it was some time before. */
+static void switch_to(struct task *task, uint64_t ts, unsigned int cpu, bool exact)
+{
+	struct open *open;
+
+	if (task == running[cpu])
+		return;
+	for (open = running[cpu] ? running[cpu]->open : NULL; open; open = open->outer) {
+		if (open->on_cpu && open->e.cpu == cpu && exact)
+			print_slice(cpus_pid, cpu, open->since, ts, &open->e);
+		open->on_cpu = open->on_cpu && open->e.cpu != cpu;
+	}
+	for (open = task ? task->open : NULL; open; open = open->outer) {
+		open->on_cpu = exact;
+		open->since = ts;
+		open->e.cpu = cpu;
+	}
+	running[cpu] = task;
+}
+
+/* Its exit is not in the recording. */
+static void drop(struct task *task)
+{
+	struct open *open = task->open;
+	char *name = print_string("%s: its end is not recorded", vector_name(open->e.vector));
+
+	print_instant(tasks_pid, task->tid, open->e.ts, name);
+	print_args(&open->e);
+	free(name);
+	task->open = open->outer;
+	free(open);
+}
+
+static bool is_pair(const struct exception *entry, const struct exception *exit)
+{
+	return entry->vector == exit->vector && entry->ip == exit->ip &&
+	       entry->address == exit->address;
+}
+
+static void on_entry(struct task *task, const struct exception *e)
+{
+	struct open *open = allocate(NULL, sizeof(*open));
+
+	open->e = *e;
+	open->on_cpu = true;
+	open->since = e->ts;
+	open->outer = task->open;
+	task->open = open;
+}
+
+static void on_exit_event(struct task *task, const struct exception *e)
+{
+	struct open *open;
+
+	for (open = task->open; open && !is_pair(&open->e, e); open = open->outer)
+		;
+	if (!open) {
+		/* the recording began meanwhile, or has no entries */
+		print_slice(tasks_pid, task->tid, e->duration < e->ts - begin ?
+			    e->ts - e->duration : begin, e->ts, e);
+		return;
+	}
+	while (task->open != open)
+		drop(task);
+	print_slice(tasks_pid, task->tid, open->e.ts, e->ts, e);
+	if (open->on_cpu && open->e.cpu == e->cpu)
+		print_slice(cpus_pid, e->cpu, open->since, e->ts, e);
+	task->open = open->outer;
+	free(open);
+}
+
+static void on_exception(const struct exception *e)
+{
+	struct task *task = get_task(tid_of(e->pid, e->cpu), e->comm);
+
+	name_cpu(e->cpu);
+	switch_to(task, e->ts, e->cpu, false);
+	if (e->is_exit)
+		on_exit_event(task, e);
+	else
+		on_entry(task, e);
+}
+
+static void on_switch(uint64_t ts, unsigned int cpu, pid_t next)
+{
+	name_cpu(cpu);
+	switch_to(get_task(tid_of(next, cpu), NULL), ts, cpu, true);
+}
+
+static void on_missed(uint64_t ts, unsigned int cpu)
+{
+	name_cpu(cpu);
+	print_instant(cpus_pid, cpu, ts, "lost events");
+	printf("}");
+}
+
+static void forget(void)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < HASH; i++) {
+		while ((task = tasks[i])) {
+			while (task->open)
+				drop(task);
+			tasks[i] = task->next;
+			free(task);
+		}
+	}
+	memset(running, 0, sizeof(running));
+}
+
+static void name_group(int pid, const char *file, const char *what)
+{
+	char *name = print_string("%s: %s", file, what);
+
+	print_metadata(pid, 0, "process_name", name);
+	print_start("M", pid, 0, "process_sort_index");
+	printf(",\"args\":{\"sort_index\":%d}}", pid);
+	free(name);
+}
+
+/*
+ * The time of the first event of each file. If all are dates (trace-cmd record --date)
+ * the hosts have the same time; else each begins with 0.
+ */
+static uint64_t *first_times(int nr, char **files)
+{
+	uint64_t *first = allocate(NULL, nr * sizeof(*first)), min = UINT64_MAX;
+	struct recording recording;
+	bool dates = true;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		recording_open(&recording, files[i]);
+		first[i] = recording_first(&recording);
+		recording_close(&recording);
+		dates = dates && first[i] > DATE;
+		min = first[i] < min ? first[i] : min;
+	}
+	for (i = 0; i < nr && dates; i++)
+		first[i] = min;
+	return first;
+}
+
+int chrome_main(int nr_files, char **files)
+{
+	static const struct reader reader = {
+		.exception = on_exception,
+		.sched_switch = on_switch,
+		.missed = on_missed,
+		.buffer_end = forget,
+	};
+	uint64_t *first = first_times(nr_files, files);
+	struct recording recording;
+	int i, status = 0;
+
+	printf("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"trapstat\"");
+	for (i = 0; i < nr_files; i++) {
+		printf(",");
+		json_string(files[i]);
+		printf(":\"0 is %" PRIu64 ".%09" PRIu64 "\"", first[i] / 1000000000,
+		       first[i] % 1000000000);
+	}
+	printf("},\"traceEvents\":[");
+	for (i = 0; i < nr_files; i++) {
+		begin = first[i];
+		cpus_pid = 2 * i + 1;
+		tasks_pid = 2 * i + 2;
+		memset(cpu_named, 0, sizeof(cpu_named));
+		name_group(cpus_pid, files[i], "CPUs");
+		name_group(tasks_pid, files[i], "tasks");
+		recording_open(&recording, files[i]);
+		recording_read(&recording, &reader);
+		if (recording.lost) {
+			note("%s: at least %" PRIu64 " events are missing: the buffer was full",
+			     files[i], recording.lost);
+			status = STATUS_INCOMPLETE;
+		}
+		recording_close(&recording);
+	}
+	printf("\n]}\n");
+	output_flush();
+	free(first);
+	return status;
+}

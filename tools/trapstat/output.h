@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * output.h - what tables and JSON are made of
+ */
+#ifndef TRAPSTAT_OUTPUT_H
+#define TRAPSTAT_OUTPUT_H
+
+#include "trapstat.h"
+
+struct durations {
+	uint64_t	count;
+	uint64_t	sum;
+	uint64_t	p50;	/* at most */
+	uint64_t	p99;
+	uint64_t	max;
+};
+
+/* What several rows are called alike. */
+struct line {
+	unsigned int	vector;
+	const char	*kind;
+	char		*name;
+	uint64_t	count;
+};
+
+/* output.c */
+extern const char * const table_names[];
+
+/* summary.c */
+size_t vector_end(const struct rows *rows, size_t begin);
+uint64_t sum_counts(const struct row *row, size_t nr, unsigned int cpu);
+void each_duration(const struct sample *sample,
+		   void (*call)(const struct sample *sample, unsigned int vector,
+				unsigned int result, const struct durations *d));
+struct row **top_tasks(const struct rows *rows, size_t *nr);
+const struct row *end_of(const struct rows *rows);
+struct line *top_lines(const struct sample *sample, enum table table, size_t *nr);
+void free_lines(struct line *lines, size_t nr);
+
+/* text.c, json.c */
+void print_text(struct sample *sample);
+void print_json(struct sample *sample);
+
+#endif
