@@ -9,14 +9,19 @@ MAKEFLAGS += --no-print-directory
 
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
-CHECKS := shell headers apply checkpatch drift $(MACHINES:%=kselftest-%) \
-	kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 $(MACHINES:%=doublefault-%) coverage boottime bench \
-	trapstat demo bisect
-# Those of both that run in the guest of "make kernel".
-GUEST_CHECKS = bench boottime demo lttng storm trapstat \
-	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
+CHECKS := shell headers apply checkpatch drift \
+	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 \
+	$(MACHINES:%=doublefault-%) \
+	coverage boottime bench \
+	trapstat collector \
+	demo bisect
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := debug-kasan debug-kcsan upstream storm lttng
+LONG_CHECKS := debug-kasan debug-kcsan upstream storm \
+	chrome lttng
+# Those of both that run in the guest of "make kernel".
+GUEST_CHECKS := bench boottime demo storm \
+	trapstat collector chrome lttng \
+	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
 
 .PHONY: help
 help:

@@ -18,7 +18,7 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v --json --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v --chrome --json --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
