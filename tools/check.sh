@@ -1,0 +1,49 @@
+# Sourced by what a check runs in the guest (sh), which has changed to a directory of
+# its own: counts what succeeds.
+# shellcheck shell=sh
+
+tracing=/sys/kernel/tracing
+passed=0 failed=0
+
+# check WHAT CMD...: CMD succeeds
+check() {
+	what=$1
+	shift
+	if "$@" >out 2>err; then
+		passed=$((passed + 1))
+		echo "ok: $what"
+	else
+		failed=$((failed + 1))
+		echo "not ok: $what"
+		sed 's/^/  | /' out err | tail -n 15
+	fi
+}
+
+wait_for() {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 300 ] || { echo "waited in vain: $*"; return 1; }
+		sleep 0.05
+	done
+}
+
+# What a program that traces has to leave as it was.
+state() {
+	(
+		cd $tracing || exit
+		for file in tracing_on trace_clock trace_options current_tracer buffer_size_kb set_event \
+			set_event_pid set_event_notrace_pid tracing_cpumask set_ftrace_filter \
+			set_ftrace_pid events/enable events/traps/*/enable events/traps/*/filter \
+			events/traps/*/trigger events/sched/sched_*/trigger dynamic_events \
+			synthetic_events osnoise/[a-z]*; do
+			[ ! -e "$file" ] || echo "$file: $(cat "$file")"
+		done
+		ls instances
+	)
+}
+
+summary() {
+	echo "$passed checks passed, $failed failed"
+	[ $failed -eq 0 ]
+}

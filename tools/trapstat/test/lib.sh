@@ -1,0 +1,30 @@
+# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: in it are
+# trapstat and raise, and in BUILD/sanitized a trapstat with sanitizers.
+# shellcheck shell=sh
+
+. "$(dirname "$0")/../../check.sh"
+build=$1
+# shellcheck disable=SC2034 # of the scripts
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$build:$PATH
+export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
+export LSAN_OPTIONS=suppressions=$build/sanitized/libraries:print_suppressions=0
+cd "$(mktemp -d)" || exit 1
+
+# expect STATUS TEXT CMD...: what CMD exits with and the only line it says on stderr
+expect() {
+	status=$1 text=$2
+	shift 2
+	timeout 60 "$@" 2>said >/dev/null </dev/null
+	got=$?
+	[ "$got" -eq "$status" ] || { echo "$*: exit status $got, not $status"; cat said; return 1; }
+	[ "$(cat said)" = "${text:+trapstat: $text}" ] || { echo "$*: says"; cat said; return 1; }
+}
+
+instances() { ls $tracing/instances; }
+lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+is_counting() { grep -qs '^hist' $tracing/instances/*/events/traps/trap_entry/trigger; }
+
+# A row's figure: number FILE TABLE 'JQ CONDITION' FIELD
+number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
+equal() { [ "$1" -eq "$2" ] || { echo "$1, not $2"; return 1; }; }
