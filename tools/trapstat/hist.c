@@ -254,14 +254,15 @@ static void read_event(struct tracefs_instance *instance, const char *event,
 		       const struct hist *old, struct sample *sample)
 {
 	struct hist *hist = next_made(event, NULL);
-	const char *at = NULL;
 	uint64_t dropped;
+	const char *at;
 	char *text = NULL;
 	struct rows now;
 	size_t i;
 
 	if (hist)
-		at = text = tracefs_event_file_read(instance, SYSTEM, event, "hist", NULL);
+		text = tracefs_event_file_read(instance, SYSTEM, event, "hist", NULL);
+	at = text;
 	for (; hist; hist = next_made(event, hist)) {
 		memset(&now, 0, sizeof(now));
 		if (!text || !read_hist(&at, hist, &now, &dropped))

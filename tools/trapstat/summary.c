@@ -79,8 +79,8 @@ static void get_durations(const struct row *rows, size_t nr, unsigned long bucke
 
 /* For all of a vector's rows and, for page faults, each result's. */
 void each_duration(const struct sample *sample,
-			  void (*call)(const struct sample *sample, unsigned int vector,
-				       unsigned int result, const struct durations *d))
+		   void (*call)(const struct sample *sample, unsigned int vector,
+				unsigned int result, const struct durations *d))
 {
 	const struct rows *rows = &sample->table[LATENCY];
 	size_t begin, end, from, to;
