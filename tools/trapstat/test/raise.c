@@ -4,22 +4,32 @@
  *
  * usage: raise [WHAT COUNT]...
  *
- * de, bp, ud, gp: that exception. anon, heap, stack, file: a page fault on so many
- * pages of memory of this kind. usleep: sleep. name: take a name that is hard to print.
+ * de, bp, ud, gp: that exception. segv: a write to address 16. bus: a read of a page
+ * that the mapped file has no more. anon, heap, stack, file: a page fault on so many
+ * pages of memory of this kind. slow: the same on pages that another thread fills after
+ * 100 ms each. usleep: sleep. name: take a name that is hard to print.
  *
  * needs: x86_64
  */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGE	4096
 #define PAGES	64
+#define SLOW	100000	/* microseconds */
 
 static sigjmp_buf back;
 static char data[PAGES * PAGE] __attribute__((aligned(PAGE))) = { 1 };
@@ -51,12 +61,35 @@ static void privileged(void)
 	asm volatile("hlt");
 }
 
+static void write_null(void)
+{
+	*(volatile int *)16 = 1;
+}
+
+static volatile char *beyond;
+
+static void read_beyond(void)
+{
+	(void)*beyond;
+}
+
 static void repeat(void (*raise_it)(void), volatile unsigned long count)
 {
 	while (count--) {
 		if (!sigsetjmp(back, 1))
 			raise_it();
 	}
+}
+
+static void read_file_beyond(unsigned long count)
+{
+	int fd = memfd_create("empty", 0);
+
+	beyond = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd < 0 || beyond == MAP_FAILED)
+		err(1, "bus");
+	close(fd);
+	repeat(read_beyond, count);
 }
 
 static void touch(volatile char *memory, unsigned long count)
@@ -94,9 +127,47 @@ static void touch_stack(unsigned long count)
 	touch(memory, count);
 }
 
+static void *fill_slowly(void *arg)
+{
+	int fd = *(int *)arg;
+	struct uffd_msg msg;
+
+	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
+		struct uffdio_zeropage zero = {
+			.range = { .start = msg.arg.pagefault.address & -PAGE, .len = PAGE },
+		};
+
+		usleep(SLOW);
+		if (ioctl(fd, UFFDIO_ZEROPAGE, &zero))
+			err(1, "UFFDIO_ZEROPAGE");
+	}
+	return NULL;
+}
+
+static void touch_slow(unsigned long count)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	void *memory = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t filler;
+
+	range.range.start = (unsigned long)memory;
+	range.range.len = count * PAGE;
+	if (fd < 0 || memory == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &range) || pthread_create(&filler, NULL, fill_slowly, &fd))
+		err(1, "userfaultfd");
+	touch(memory, count);
+	pthread_cancel(filler);
+	pthread_join(filler, NULL);
+	munmap(memory, count * PAGE);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
-	static const int signals[] = { SIGFPE, SIGTRAP, SIGILL, SIGSEGV };
+	static const int signals[] = { SIGFPE, SIGTRAP, SIGILL, SIGSEGV, SIGBUS };
 	unsigned int i;
 	int arg;
 
@@ -113,6 +184,10 @@ int main(int argc, char **argv)
 			repeat(undefined, count);
 		else if (!strcmp(argv[arg], "gp"))
 			repeat(privileged, count);
+		else if (!strcmp(argv[arg], "segv"))
+			repeat(write_null, count);
+		else if (!strcmp(argv[arg], "bus"))
+			read_file_beyond(count);
 		else if (!strcmp(argv[arg], "anon"))
 			touch_anon(count);
 		else if (!strcmp(argv[arg], "heap"))
@@ -121,6 +196,8 @@ int main(int argc, char **argv)
 			touch_stack(count);
 		else if (!strcmp(argv[arg], "file"))
 			touch(data, count < PAGES ? count : PAGES);
+		else if (!strcmp(argv[arg], "slow"))
+			touch_slow(count);
 		else if (!strcmp(argv[arg], "usleep"))
 			usleep(count);
 		else if (!strcmp(argv[arg], "name"))
