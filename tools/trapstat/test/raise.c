@@ -132,6 +132,7 @@ static void *fill_slowly(void *arg)
 	int fd = *(int *)arg;
 	struct uffd_msg msg;
 
+	prctl(PR_SET_NAME, "filler");
 	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
 		struct uffdio_zeropage zero = {
 			.range = { .start = msg.arg.pagefault.address & -PAGE, .len = PAGE },
