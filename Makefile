@@ -13,14 +13,14 @@ CHECKS := shell headers apply checkpatch drift \
 	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 \
 	$(MACHINES:%=doublefault-%) \
 	coverage boottime bench \
-	trapstat collector tracecmd \
+	trapstat collector tracecmd tracers \
 	demo bisect
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := debug-kasan debug-kcsan upstream storm \
+LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
 	chrome lttng
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime demo storm \
-	trapstat collector tracecmd chrome lttng \
+	trapstat collector tracecmd tracers chrome lttng \
 	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
 
 .PHONY: help
