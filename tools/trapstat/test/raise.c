@@ -127,19 +127,24 @@ static void touch_stack(unsigned long count)
 	touch(memory, count);
 }
 
+struct slow {
+	int fd;
+	unsigned long count;
+};
+
 static void *fill_slowly(void *arg)
 {
-	int fd = *(int *)arg;
+	struct slow *slow = arg;
 	struct uffd_msg msg;
 
 	prctl(PR_SET_NAME, "filler");
-	while (read(fd, &msg, sizeof(msg)) == sizeof(msg)) {
+	while (slow->count-- && read(slow->fd, &msg, sizeof(msg)) == sizeof(msg)) {
 		struct uffdio_zeropage zero = {
 			.range = { .start = msg.arg.pagefault.address & -PAGE, .len = PAGE },
 		};
 
 		usleep(SLOW);
-		if (ioctl(fd, UFFDIO_ZEROPAGE, &zero))
+		if (ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero))
 			err(1, "UFFDIO_ZEROPAGE");
 	}
 	return NULL;
@@ -150,6 +155,7 @@ static void touch_slow(unsigned long count)
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	struct slow slow = { .fd = fd, .count = count };
 	void *memory = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t filler;
@@ -157,10 +163,9 @@ static void touch_slow(unsigned long count)
 	range.range.start = (unsigned long)memory;
 	range.range.len = count * PAGE;
 	if (fd < 0 || memory == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &range) || pthread_create(&filler, NULL, fill_slowly, &fd))
+	    ioctl(fd, UFFDIO_REGISTER, &range) || pthread_create(&filler, NULL, fill_slowly, &slow))
 		err(1, "userfaultfd");
 	touch(memory, count);
-	pthread_cancel(filler);
 	pthread_join(filler, NULL);
 	munmap(memory, count * PAGE);
 	close(fd);
