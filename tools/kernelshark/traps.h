@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * traps.h - the exceptions of a stream of trace data
+ */
+#ifndef TRAPS_H
+#define TRAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <libkshark.h>
+
+/* What KernelShark looks up; all else stays inside. */
+#define EXPORT __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What an exception is called and coloured by: its vector; for a page fault
+ * KIND_FAULT plus its result, or KIND_FAULT_OPEN without one.
+ */
+#define KIND_FAULT	256
+#define KIND_FAULT_OPEN	511
+
+#define KIND_NAME_SIZE	32
+
+const char *kind_name(unsigned int kind, char name[KIND_NAME_SIZE]);
+unsigned int kind_color(unsigned int kind);	/* 0xRRGGBB */
+
+/* One of @entry and @exit is NULL if it was not recorded. */
+struct exception {
+	const struct kshark_entry	*entry;
+	const struct kshark_entry	*exit;
+	/*
+	 * As the records were when they were loaded, see traps_shift(). They
+	 * are equal if only one end is known.
+	 */
+	int64_t				begin;
+	int64_t				end;
+	int64_t				duration;	/* -1 without exit */
+	int32_t				pid;
+	uint16_t			kind;
+	bool				slow;	/* one of the slowest of its stream */
+};
+
+#define NR_EVENTS	4
+#define NR_SLOW		10
+
+struct record;
+
+struct traps {
+	struct kshark_data_stream	*stream;
+	int				event_ids[NR_EVENTS];
+	/* What was loaded, until it is paired. */
+	struct record			*records;
+	size_t				nr_records, max_records;
+	int64_t				*lost;
+	size_t				nr_lost, max_lost;
+	int				last_cpu;
+	int64_t				last_offset;
+	bool				paired;
+	struct exception		*exceptions;
+	size_t				nr_exceptions, max_exceptions;
+	void				*plot;	/* plot.cpp's */
+};
+
+/* The exceptions of stream @sd, paired; NULL if there are none. */
+struct traps *traps_get(int sd);
+
+/* The record that an exception is found by. */
+static inline const struct kshark_entry *traps_record(const struct exception *e)
+{
+	return e->exit ? e->exit : e->entry;
+}
+
+/* Do KernelShark's filters leave it in the graphs? Those of events have a bit of their own. */
+static inline bool traps_visible(const struct exception *e)
+{
+	const uint16_t bits = KS_GRAPH_VIEW_FILTER_MASK | KS_EVENT_VIEW_FILTER_MASK;
+
+	return (traps_record(e)->visible & bits) == bits;
+}
+
+/*
+ * KernelShark does not give a plugin of its option -p to a file that is appended.
+ * Called for stream @sd, which has the plugin, with all loaded entries.
+ */
+void traps_adopt(int sd, struct kshark_entry **rows, size_t nr);
+
+/* What the times of the stream have been moved by since it was loaded. */
+int64_t traps_shift(const struct traps *traps);
+
+/* Counts how often exceptions of any stream became invalid. */
+extern unsigned long traps_generation;
+
+/* plot.cpp */
+struct kshark_cpp_argv;
+void plot_draw(struct kshark_cpp_argv *argv, int sd, int value, int action);
+void plot_free(void *plot);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
