@@ -2,6 +2,9 @@
 # shellcheck shell=sh
 
 build=$root/build
+# Logs of a kernel that is not the default one have a directory of their own.
+logdir=$build/log
+[ "${KERNEL:-7.3}" = 7.3 ] || logdir=$logdir/$KERNEL
 work='' undo='' ticker=''
 
 die() {
@@ -9,7 +12,7 @@ die() {
 	exit 1
 }
 
-mkdir -p "$build/log" 2>/dev/null && [ -w "$build/log" ] || die "cannot write to $build"
+mkdir -p "$logdir" 2>/dev/null && [ -w "$logdir" ] || die "cannot write to $build"
 
 # However a script ends: stop the clock, call what it named in $undo, and remove
 # its temporary directory.

@@ -703,7 +703,7 @@ static bool make_cgroup(struct cgroup *cgroup)
 {
 	char control[64];
 
-	strcpy(cgroup->root, "/tmp/traps_test_XXXXXX");
+	snprintf(cgroup->root, sizeof(cgroup->root), "/tmp/traps_test_XXXXXX");
 	if (!mkdtemp(cgroup->root))
 		return false;
 	snprintf(cgroup->path, sizeof(cgroup->path), "%s/traps_test", cgroup->root);
