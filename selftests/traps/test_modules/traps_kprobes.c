@@ -73,7 +73,7 @@ static int add_probe(struct probes *probes, unsigned long address)
 
 	if (probes->count == MAX_PROBES)
 		return -ENOSPC;
-	probe = kzalloc_obj(*probe, GFP_KERNEL);
+	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	if (!probe)
 		return -ENOMEM;
 	probe->kprobe.addr = (kprobe_opcode_t *)address;
