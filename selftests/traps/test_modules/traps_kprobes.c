@@ -68,19 +68,16 @@ static int probes_release(struct inode *inode, struct file *file)
 
 static int add_probe(struct probes *probes, unsigned long address)
 {
-	struct probe *probe;
+	struct probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	int ret;
 
-	if (probes->count == MAX_PROBES)
-		return -ENOSPC;
-	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	if (!probe)
 		return -ENOMEM;
 	probe->kprobe.addr = (kprobe_opcode_t *)address;
 	probe->kprobe.pre_handler = count_hit;
 	probe->kprobe.post_handler = after_hit;
 	probe->kprobe.flags = KPROBE_FLAG_DISABLED;
-	ret = register_kprobe(&probe->kprobe);
+	ret = probes->count < MAX_PROBES ? register_kprobe(&probe->kprobe) : -ENOSPC;
 	if (ret) {
 		kfree(probe);
 		return ret;
