@@ -89,7 +89,6 @@ static void set_map(struct map *map, uint64_t start, uint64_t end, uint64_t offs
 	map->end = end;
 	map->offset = offset;
 	map->name = print_string("%s", name);
-	map->old = false;
 }
 
 /* What lies below it is mapped no more. */
@@ -104,7 +103,6 @@ static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t 
 
 		map = make_room(space, first + 1, first + 1, 1) - 1;
 		set_map(&map[1], end, rest, map->offset + (end - map->start), map->name);
-		map[1].old = map->old;
 		map->end = start;
 		last = ++first;
 	} else if (first < space->nr && map->start < start) {
@@ -203,11 +201,9 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	}
 	from = get_task(parent)->space;
 	task = set_task(tid, NULL);
-	for (i = 0; i < from->nr; i++) {
-		if (!from->map[i].old)
-			add_map(task->space, from->map[i].start, from->map[i].end,
-				from->map[i].offset, from->map[i].name);
-	}
+	for (i = 0; i < from->nr; i++)
+		add_map(task->space, from->map[i].start, from->map[i].end,
+			from->map[i].offset, from->map[i].name);
 }
 
 void maps_exit(pid_t tid)
@@ -216,15 +212,6 @@ void maps_exit(pid_t tid)
 
 	if (task)
 		task->gone = true;
-}
-
-void maps_exec(pid_t tid)
-{
-	struct space *space = get_task(tid)->space;
-	size_t i;
-
-	for (i = 0; i < space->nr; i++)
-		space->map[i].old = true;
 }
 
 void maps_rename(pid_t tid, const char *comm)

@@ -56,43 +56,19 @@ static void print_name(FILE *text, const char *name)
 		fprintf(text, isspace((unsigned char)name[i]) ? "\\%03o" : "%c", name[i]);
 }
 
-static bool adjoin(const struct map *below, const struct map *map)
-{
-	return below->end == map->start && !strcmp(below->name, map->name);
-}
-
-/*
- * Without address randomization a file may lie right beside where it was before an exec.
- * The two must not look like one mapping.
- */
-static bool is_in_the_way(const struct map *map, size_t nr, size_t i)
-{
-	size_t low = i, high = i;
-
-	while (low > 0 && map[low].old && adjoin(&map[low - 1], &map[low]))
-		low--;
-	while (high + 1 < nr && map[high].old && adjoin(&map[high], &map[high + 1]))
-		high++;
-	return map[i].old && !(map[low].old && map[high].old);
-}
-
 /* One option: how many, then line by line. */
 static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 {
 	FILE *text, *file = data;
-	size_t size, i, lines = 0;
 	char *option;
+	size_t size, i;
 
-	for (i = 0; i < nr; i++)
-		lines += !is_in_the_way(map, nr, i);
 	text = open_memstream(&option, &size);
 	if (!text)
 		die("out of memory");
 	/* the program's name has no use here */
-	fprintf(text, "%x %zx ?\n", tid, lines);
+	fprintf(text, "%x %zx ?\n", tid, nr);
 	for (i = 0; i < nr; i++) {
-		if (is_in_the_way(map, nr, i))
-			continue;
 		fprintf(text, "%llx %llx ",
 			(unsigned long long)map_low(&map[i], i ? &map[i - 1] : NULL),
 			(unsigned long long)map[i].end);

@@ -52,8 +52,6 @@ static void handle(const struct perf_event_header *header)
 		maps_exit(fork->tid);
 		break;
 	case PERF_RECORD_COMM:
-		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			maps_exec(comm->tid);
 		maps_rename(comm->tid, comm->comm);
 		break;
 	case PERF_RECORD_MMAP2:
@@ -134,7 +132,6 @@ static void ring_open(unsigned int cpu)
 		.mmap_data = 1,
 		.mmap2 = 1,
 		.comm = 1,
-		.comm_exec = 1,
 		.task = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,

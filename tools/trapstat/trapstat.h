@@ -128,7 +128,6 @@ struct map {
 	uint64_t	end;
 	uint64_t	offset;
 	char		*name;
-	bool		old;		/* from before an exec */
 };
 
 struct place {
@@ -140,7 +139,6 @@ struct place {
 
 void maps_fork(pid_t pid, pid_t parent, pid_t tid);
 void maps_exit(pid_t tid);
-void maps_exec(pid_t tid);
 void maps_rename(pid_t tid, const char *comm);
 void maps_add(pid_t pid, const struct map *map);
 void maps_read_running(void);
