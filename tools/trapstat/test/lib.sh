@@ -28,3 +28,7 @@ is_counting() { grep -qs '^hist' $tracing/instances/*/events/traps/trap_entry/tr
 # A row's figure: number FILE TABLE 'JQ CONDITION' FIELD
 number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
 equal() { [ "$1" -eq "$2" ] || { echo "$1, not $2"; return 1; }; }
+
+# The first recording makes the kernel's buffer as large as it is said to be.
+sched() { trace-cmd record -q -e sched:sched_switch -o sched.dat true && trace-cmd reset; }
+check 'another recording is made' sched
