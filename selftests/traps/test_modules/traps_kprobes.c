@@ -52,7 +52,7 @@ static int probes_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	mutex_init(&probes->lock);
 	file->private_data = probes;
-	return nonseekable_open(inode, file);
+	return stream_open(inode, file);
 }
 
 static int probes_release(struct inode *inode, struct file *file)
