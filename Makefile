@@ -9,18 +9,18 @@ MAKEFLAGS += --no-print-directory
 
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
-CHECKS := shell headers apply checkpatch drift \
+CHECKS := shell headers apply checkpatch drift callsites rebase \
 	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
-	trapstat collector tracecmd tracers-conditions \
+	trapstat collector tracecmd \
 	demo kernelshark bisect
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
 	tracers chrome lttng
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime formats demo kernelshark storm \
-	trapstat collector tracecmd tracers-conditions tracers chrome lttng \
+	trapstat collector tracecmd tracers chrome lttng \
 	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
 
 .PHONY: help
@@ -33,6 +33,7 @@ help:
 	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
 	@echo '  make check-NAME          one of them: ci/README.md'
 	@echo
+	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
@@ -91,8 +92,13 @@ patches: source
 	@tools/kernel/regenerate $(KERNEL)
 	@tools/kernel/patch $(KERNEL)
 
+.PHONY: rebase
+rebase:
+	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
+	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
+
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
 distclean:
 	rm -rf build
