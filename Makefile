@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift callsites rebase \
-	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-k8 \
+	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
@@ -21,7 +21,7 @@ LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime formats demo kernelshark storm \
 	trapstat collector tracecmd tracers chrome lttng \
-	$(filter %-x86_64-qemu %-x86_64-bochs %-mce %-k8,$(CHECKS))
+	$(filter %-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS))
 
 .PHONY: help
 help:
