@@ -143,8 +143,9 @@ TEST_F_TIMEOUT(stacks, recording, 120)
 	if (trace_write("options/userstacktrace", "1"))
 		SKIP(return, "no user stack traces");
 	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
-	if (file_write(TRACER, variant->tracer))
+	if (!trace_has_tracer(variant->tracer))
 		SKIP(return, "no %s tracer", variant->tracer);
+	ASSERT_EQ(0, file_write(TRACER, variant->tracer));
 	turn_on(_metadata, "traps");
 	turn_on(_metadata, "exceptions/page_fault_kernel");
 	finish(_metadata, &self->child, &trace);
@@ -533,6 +534,8 @@ TEST_F_TIMEOUT(kprobes, recording, 800)
 	struct probes probes = { .prober = prober };
 	int count;
 
+	if (!trace_has_tracer("function"))
+		SKIP(return, "no function tracer, which finds the functions to probe");
 	stay_on_cpu(_metadata);
 	find_candidates(_metadata);
 	count = add_probes(_metadata, prober, variant->module);

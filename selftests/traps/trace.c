@@ -175,6 +175,11 @@ char *trace_read(const char *file)
 	return file_read(path_of(file));
 }
 
+bool trace_has_tracer(const char *name)
+{
+	return file_has_word(TRACEFS "/available_tracers", name);
+}
+
 int trace_open(const char *file, int flags)
 {
 	return open(path_of(file), flags | O_CLOEXEC);

@@ -42,6 +42,7 @@ int trace_create_other(void);
 int trace_remove_other(void);
 int trace_write(const char *file, const char *value);
 bool trace_exists(void);
+bool trace_has_tracer(const char *name);
 char *trace_read(const char *file);
 int trace_open(const char *file, int flags);
 int trace_truncate(const char *file);
