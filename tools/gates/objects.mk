@@ -1,0 +1,10 @@
+# objects.mk - what the Makefile of a directory of the kernel builds
+#
+# usage: make -s -f objects.mk srctree=TREE O=BUILD dir=DIRECTORY
+.PHONY: all
+all: ;
+include $(O)/include/config/auto.conf
+obj := $(dir)
+src := $(srctree)/$(dir)
+include $(firstword $(wildcard $(src)/Kbuild $(src)/Makefile))
+$(info $(obj-y) $(obj-m) $(lib-y))
