@@ -61,6 +61,11 @@ reason() {
 	grep -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
 }
 
+# The warnings in the log of a build, without the lines' numbers.
+warnings() {
+	grep -hiE 'warning|error' "$1" | sed 's/:[0-9]*:[0-9]*:/:/; s/+0x[0-9a-f]*//g' | sort -u
+}
+
 # The time and the last line of LOG, once a second, on the terminal.
 clock() {
 	while sleep 1 && kill -0 $$; do
