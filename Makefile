@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
-CHECKS := shell headers apply checkpatch drift callsites rebase \
+CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
@@ -17,7 +17,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase \
 	demo kernelshark bisect
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
-	tracers chrome lttng
+	tracers chrome lttng gates
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime formats demo kernelshark storm \
 	trapstat collector tracecmd tracers chrome lttng \
@@ -33,8 +33,12 @@ help:
 	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
 	@echo '  make check-NAME          one of them: ci/README.md'
 	@echo
-	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
+	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
+	@echo '  make lkml                the queue as mails in build/lkml; DRY_RUN=1 shows them only'
+	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
+	@echo '  make gate-NAME           one of the gates'
+	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
 	@echo '  make bench               measure what the events cost, write Documentation/performance.md'
@@ -92,13 +96,22 @@ patches: source
 	@tools/kernel/regenerate $(KERNEL)
 	@tools/kernel/patch $(KERNEL)
 
-.PHONY: rebase
+.PHONY: rebase lkml gates
 rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
+lkml: source
+	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run)
+gates: kernel
+	@tools/setup gates
+	@ci/gates
+gate-%: source
+	@tools/setup gates
+	@ci/run $@
+gate-format gate-histogram: kernel
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
 distclean:
 	rm -rf build
