@@ -17,7 +17,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	demo kernelshark bisect
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
-	tracers chrome lttng gates
+	tracers chrome lttng gates deb
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime formats demo kernelshark storm \
 	trapstat collector tracecmd tracers chrome lttng \
@@ -38,6 +38,7 @@ help:
 	@echo '  make lkml                the queue as mails in build/lkml; DRY_RUN=1 shows them only'
 	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
 	@echo '  make gate-NAME           one of the gates'
+	@echo '  make deb                 Debian packages for a real machine: tools/deb/README.md'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
@@ -67,6 +68,10 @@ demo: kernel
 	@if [ -n "$$CMD" ]; then tools/demo/run sh -c "$$CMD"; else tools/demo/run; fi
 vm: kernel
 	@tools/vm/run -i
+
+.PHONY: deb
+deb: source
+	@tools/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 
 .PHONY: bench
 bench: kernel
@@ -112,6 +117,6 @@ gate-format gate-histogram: kernel
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-* build/deb* build/*/deb*
 distclean:
 	rm -rf build
