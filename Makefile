@@ -17,7 +17,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	demo kernelshark bisect
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
-	tracers chrome lttng gates deb
+	tracers chrome lttng systemtap gates deb
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := bench boottime formats demo kernelshark storm \
 	trapstat collector tracecmd tracers chrome lttng \
@@ -117,6 +117,6 @@ gate-format gate-histogram: kernel
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/upstream build/bochs* build/busybox-* build/deb* build/*/deb*
+	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/systemtap build/systemtap build/*/upstream build/bochs* build/busybox-* build/deb* build/*/deb*
 distclean:
 	rm -rf build
