@@ -49,7 +49,7 @@ help:
 	@echo '  make clean               remove what was built; the kernel source stays'
 	@echo '  make distclean           remove build/'
 	@echo
-	@echo 'Needs Debian 12 and, for missing packages, root. KERNEL=$(KERNEL) is the default.'
+	@echo 'Needs Debian 12 and, for missing packages, root. KERNEL=$(KERNEL), or 6.12: patches/.'
 
 .PHONY: setup source kernel kernel-i386
 setup:

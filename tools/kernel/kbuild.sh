@@ -24,14 +24,16 @@ merge() {
 }
 
 # The options that FRAGMENTs ask for and that are not in the configuration. The last
-# of several that name an option counts.
+# of several that name an option counts; "# not in VERSION: OPTION" names one that this
+# kernel does not have.
 lost() {
-	awk -F= '
+	awk -F= -v absent="# not in ${v%-vanilla}: " '
 		FILENAME == ARGV[1] { has[$0]; on[$1]; next }
 		/^CONFIG_/ { wanted[$1] = $0 }
+		index($0, absent) == 1 { lacks[substr($0, length(absent) + 1)] }
 		END {
 			for (o in wanted)
-				if (wanted[o] == o "=n" ? o in on : !(wanted[o] in has))
+				if (!(o in lacks) && (wanted[o] == o "=n" ? o in on : !(wanted[o] in has)))
 					print wanted[o]
 		}' "$out/.config" "$@" | sort
 }
