@@ -18,10 +18,15 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
 	tracers chrome lttng systemtap gates deb
+# Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
+ifneq ($(KERNEL),7.3)
+CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
+LONG_CHECKS := $(filter nofunction systemtap debug-% storm,$(LONG_CHECKS))
+endif
 # Those of both that run in the guest of "make kernel".
-GUEST_CHECKS := bench boottime formats demo kernelshark storm \
+GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm \
 	trapstat collector tracecmd tracers chrome lttng \
-	$(filter %-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS))
+	%-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS) $(LONG_CHECKS))
 
 .PHONY: help
 help:
@@ -62,6 +67,10 @@ kernel: source
 kernel-i386: source
 	@tools/kernel/build $(KERNEL) i386-guest
 
+.PHONY: of-7.3
+of-7.3:
+	@[ $(KERNEL) = 7.3 ] || { echo 'the pages and the mails are about 7.3, not $(KERNEL)' >&2; exit 1; }
+
 .PHONY: demo vm
 demo: export CMD := $(CMD)
 demo: kernel
@@ -74,7 +83,7 @@ deb: source
 	@tools/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 
 .PHONY: bench
-bench: kernel
+bench: of-7.3 kernel
 	@tools/kernel/vanilla $(KERNEL)
 	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
 	@tools/bench/all $(KERNEL)
@@ -90,7 +99,7 @@ $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
 	@ci/run $(@:check-%=%)
 
 .PHONY: coverage
-coverage: source
+coverage: of-7.3 source
 	@tools/coverage/report
 
 .PHONY: apply patches
@@ -105,9 +114,9 @@ patches: source
 rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
-lkml: source
+lkml: of-7.3 source
 	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run)
-gates: kernel
+gates: of-7.3 kernel
 	@tools/setup gates
 	@ci/gates
 gate-%: source
