@@ -122,7 +122,7 @@ gates: of-7.3 kernel
 gate-%: source
 	@tools/setup gates
 	@ci/run $@
-gate-format gate-histogram: kernel
+gate-formats gate-histogram: kernel
 
 .PHONY: clean distclean
 clean:
