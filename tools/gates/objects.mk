@@ -3,7 +3,7 @@
 # usage: make -s -f objects.mk srctree=TREE O=BUILD dir=DIRECTORY
 .PHONY: all
 all: ;
-include $(O)/include/config/auto.conf
+include $(O)/.config
 obj := $(dir)
 src := $(srctree)/$(dir)
 include $(firstword $(wildcard $(src)/Kbuild $(src)/Makefile))
