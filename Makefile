@@ -25,7 +25,7 @@ LONG_CHECKS := $(filter nofunction systemtap debug-% storm,$(LONG_CHECKS))
 endif
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm \
-	trapstat collector tracecmd tracers chrome lttng \
+	trapstat collector tracecmd tracers chrome lttng gates \
 	%-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS) $(LONG_CHECKS))
 
 .PHONY: help
@@ -110,17 +110,18 @@ patches: source
 	@tools/kernel/regenerate $(KERNEL)
 	@tools/kernel/patch $(KERNEL)
 
-.PHONY: rebase lkml gates
+.PHONY: rebase lkml gates setup-gates
 rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
 	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run)
-gates: of-7.3 kernel
+setup-gates: source
 	@tools/setup gates
+gates: of-7.3 kernel setup-gates
 	@ci/gates
-gate-%: source
-	@tools/setup gates
+check-gates check-all: setup-gates
+gate-%: setup-gates
 	@ci/run $@
 gate-formats gate-histogram: kernel
 
