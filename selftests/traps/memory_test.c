@@ -217,13 +217,13 @@ static char *map_truncated(void)
 
 /*
  * A page is out only if it need not be written any more: at the second time,
- * when it was read back and not changed.
+ * when it was read back and not changed. The two that are to be faulted on are
+ * waited for: others may stay in the batch of another CPU.
  */
 static char *map_swapped(void)
 {
 	unsigned char resident[2 * SWAP_STEP];
 	char *map = map_anonymous(2 * SWAP_STEP);
-	int i;
 
 	if (!map)
 		return NULL;
@@ -232,11 +232,9 @@ static char *map_swapped(void)
 		madvise(map, 2 * SWAP_STEP * PAGE, MADV_PAGEOUT);
 		usleep(10000);
 		mincore(map, 2 * SWAP_STEP * PAGE, resident);
-		for (i = 0; i < 2 * SWAP_STEP && !(resident[i] & 1); i++)
-			;
-		if (i == 2 * SWAP_STEP)
+		if (!((resident[0] | resident[SWAP_STEP]) & 1))
 			return map;
-		for (i = 0; i < 2 * SWAP_STEP; i++)
+		for (int i = 0; i < 2 * SWAP_STEP; i++)
 			raise_read(map + i * PAGE);
 	}
 	return NULL;
