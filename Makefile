@@ -21,7 +21,7 @@ LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
 ifneq ($(KERNEL),7.3)
 CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
-LONG_CHECKS := $(filter nofunction debug-% storm,$(LONG_CHECKS))
+LONG_CHECKS := $(filter nofunction systemtap debug-% storm,$(LONG_CHECKS))
 endif
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm \
