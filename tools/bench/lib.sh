@@ -108,7 +108,7 @@ versions() {
 	qemu-system-x86_64 --version | sed -n '1s/^/# /p'
 	config=$root/kernel-config/x86_64-guest.config
 	# shellcheck disable=SC2046 # names without spaces
-	echo "# configuration $(cat "$config" $(sed -n "s,^# with: \(.*\),$root/kernel-config/\1.config,p" "$config") | sum)"
+	echo "# configuration $(grep -h ^CONFIG_ "$config" $(sed -n "s,^# with: \(.*\),$root/kernel-config/\1.config,p" "$config") | sum)"
 	echo "# measuring programs $(sum <"$work/initramfs")"
 }
 
