@@ -14,16 +14,16 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
-	demo kernelshark bisect
+	demo kernelshark gate-build-entry
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := debug-kasan debug-kcsan nofunction upstream storm \
+LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction upstream storm \
 	tracers chrome lttng systemtap deb
 # What has to hold before the series is posted; some of it is in CHECKS.
-GATES = $(addprefix gate-,$(filter-out $(1),$(shell ci/gate --list)))
+GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
 ifneq ($(KERNEL),7.3)
 CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
-LONG_CHECKS := $(filter nofunction systemtap debug-% storm,$(LONG_CHECKS))
+LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm,$(LONG_CHECKS))
 GATES =
 endif
 # Those of both that run in the guest of "make kernel".
@@ -95,7 +95,7 @@ bench: of-7.3 kernel
 check: kernel kernel-i386
 	@ci/run $(CHECKS)
 check-all: kernel kernel-i386
-	@ci/run $(CHECKS) $(LONG_CHECKS) $(call GATES,$(CHECKS))
+	@ci/run $(CHECKS) $(LONG_CHECKS) $(call GATES,$(CHECKS) $(LONG_CHECKS))
 $(GUEST_CHECKS:%=check-%): kernel
 $(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
 $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
