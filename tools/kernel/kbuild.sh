@@ -1,11 +1,10 @@
 # Sourced after lib.sh by scripts that run the kernel's make (sh). They set $tree,
 # $out, $ARCH, and $cc if it is not gcc. ccache's cache is where the user has it, and
-# its objects are found from any checkout; the headers are those in the compiler's list,
-# because to preprocess each source is a quarter of a build from nothing.
+# its objects are found from any checkout.
 # shellcheck shell=sh
 
 command -v ccache >/dev/null || die "no ccache: run tools/setup"
-export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 hostcc=gcc llvm=''
 case ${cc:-} in
