@@ -18,7 +18,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction upstream storm \
 	tracers chrome lttng systemtap deb
-# What has to hold before the series is posted; some of it is in CHECKS.
+# What has to hold before the series is posted, without what is in those two.
 GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
 ifneq ($(KERNEL),7.3)
