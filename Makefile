@@ -16,7 +16,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	trapstat collector tracecmd \
 	demo kernelshark gate-build-entry
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction upstream storm \
+LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm upstream \
 	tracers chrome lttng systemtap deb
 # What has to hold before the series is posted, without what is in those two.
 GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
