@@ -43,7 +43,7 @@ help:
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
-	@echo '  make lkml                the queue as mails in build/lkml: SERIES=traps, tracing or sched; DRY_RUN=1 shows them only'
+	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
 	@echo '  make gate-NAME           one of the gates'
 	@echo '  make deb                 Debian packages for a real machine: tools/deb/README.md'
