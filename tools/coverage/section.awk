@@ -23,8 +23,8 @@ function has(mode, vector) {
 BEGIN {
 	FS = "\t"
 	rows = split("#DE #DB NMI #BP #OF #BR #UD #NM #DF OLD_MF #TS #NP #SS #GP #PF " \
-		     "SPURIOUS #MF #AC #XF #VE #CP #VC IRET", row, " ")
-	split("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 19 20 21 29 32", number, " ")
+		     "SPURIOUS #MF #AC #MC #XF #VE #CP #VC IRET", row, " ")
+	split("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 29 32", number, " ")
 	for (i = 1; i <= rows; i++) {
 		variant = tolower(row[i])
 		sub(/^#/, "", variant)
@@ -72,7 +72,7 @@ FILENAME ~ /impossible$/ {
 	sub(/.*:/, "", program)
 	next
 }
-# The line of a test that expects this result
+# The line of a test that expects an exception to end so
 /^# [^ ]*:result [A-Z]+$/ {
 	sub(/.* /, "")
 	expected[$0]
@@ -143,7 +143,7 @@ END {
 		}
 		print ""
 	}
-	print "\n| result | |\n| --- | --- |"
+	print "\n| ended with | |\n| --- | --- |"
 	for (r = 1; r <= results; r++) {
 		printf "| %s | ", result[r]
 		if (result[r] in ended) {
