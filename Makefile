@@ -43,7 +43,7 @@ help:
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
-	@echo '  make lkml                the queue as mails in build/lkml; DRY_RUN=1 shows them only'
+	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
 	@echo '  make gate-NAME           one of the gates'
 	@echo '  make deb                 Debian packages for a real machine: tools/deb/README.md'
@@ -118,7 +118,7 @@ rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
-	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run)
+	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
 setup-gates: source
 	@tools/setup gates
 gates: of-7.3 kernel setup-gates
