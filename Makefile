@@ -14,7 +14,7 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
-	demo kernelshark gate-build-entry
+	demo kernelshark gate-build-entry sanitizers
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm upstream \
 	tracers chrome lttng systemtap deb
