@@ -5,11 +5,12 @@
 #	MACRO(NAME) <tab> FILE:LINE <tab> RECORDED-BY
 #
 # for each handler. RECORDED-BY is "macro", "itself", the functions of the same file that
-# the handler reaches and that record, the handlers that it calls, or "-". Both ends have
-# to be recorded in one place.
+# the handler reaches and that record, the handlers that it calls, or "-". What records
+# one end of a handler has to record the other one, too.
 
 function is_recording(text) {
-	return text ~ /[^a-z_](trap_begin|record_trap_entry)\(/ && text ~ /[^a-z_](trap_end|record_trap_exit)\(/
+	return text ~ /[^a-z_]record_(trap|page_fault)\(/ ||
+	       text ~ /[^a-z_](trap_begin|record_trap_entry)\(/ && text ~ /[^a-z_](trap_end|record_trap_exit)\(/
 }
 
 # Does the macro record by itself?
