@@ -11,7 +11,8 @@
  *	page_fault3	a shared mapping of a file
  *
  * each its own file. What is done is what the tests of will-it-scale do that have these
- * names; the code is not theirs. Prints the pages that all processes wrote in a second.
+ * names; the code is not theirs. Prints how many pages all processes write in a second,
+ * in the best of SLICES.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -27,7 +28,8 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define SIZE		(128UL << 20)
 #define PAGE		4096UL
-#define SECONDS		2
+#define SLICES		20
+#define SLICE		100000	/* microseconds */
 
 static const struct loop {
 	const char *name;
@@ -87,8 +89,7 @@ static const struct loop *find(const char *name)
 int main(int argc, char **argv)
 {
 	int processes = argc == 3 ? atoi(argv[2]) : 0;
-	unsigned long pages;
-	double start;
+	double best = 0;
 
 	if (processes < 1)
 		errx(1, "usage: loops LOOP PROCESSES");
@@ -114,11 +115,17 @@ int main(int argc, char **argv)
 	for (int i = 0; i < processes; i++)
 		while (*written[i] < SIZE / PAGE)
 			usleep(1000);
-	start = now();
-	pages = sum(written, processes);
-	sleep(SECONDS);
-	pages = sum(written, processes) - pages;
-	printf("%.0f\n", pages / (now() - start));
+	for (int i = 0; i < SLICES; i++) {
+		double start = now(), rate;
+		unsigned long pages = sum(written, processes);
+
+		usleep(SLICE);
+		pages = sum(written, processes) - pages;
+		rate = pages / (now() - start);
+		if (rate > best)
+			best = rate;
+	}
+	printf("%.0f\n", best);
 	for (int i = 0; i < processes; i++)
 		kill(child[i], SIGKILL);
 	return 0;
