@@ -14,10 +14,10 @@ CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
-	demo kernelshark gate-build-entry
+	demo kernelshark gate-build-entry sanitizers
 # What does not fit into the time of "make check". Most build their own kernels.
 LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm upstream \
-	tracers chrome lttng systemtap deb
+	bench-size tracers chrome lttng systemtap deb
 # What has to hold before the series is posted, without what is in those two.
 GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
@@ -87,8 +87,6 @@ deb: source
 
 .PHONY: bench
 bench: of-7.3 kernel
-	@tools/kernel/vanilla $(KERNEL)
-	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
 	@tools/bench/all $(KERNEL)
 
 .PHONY: check check-all $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%)
