@@ -52,7 +52,7 @@ static void die(const char *what, const char *why)
 /* Of a vector other than page faults', or of a result. */
 static const char *name_of(struct tep_event *event, const char *field, unsigned int value)
 {
-	return format_name(format_names(event, field), value) ?: "?";
+	return format_name(event, field, value) ?: "?";
 }
 
 static unsigned long long field(struct tep_event *event, const char *name,

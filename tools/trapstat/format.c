@@ -35,8 +35,12 @@ const struct tep_print_flag_sym *format_names(const struct tep_event *event, con
 	return event ? find_names(event->print_fmt.args, field) : NULL;
 }
 
-const char *format_name(const struct tep_print_flag_sym *names, unsigned long long value)
+/* NULL: it has none. */
+const char *format_name(const struct tep_event *event, const char *field,
+			unsigned long long value)
 {
+	const struct tep_print_flag_sym *names = format_names(event, field);
+
 	while (names && strtoull(names->value, NULL, 0) != value)
 		names = names->next;
 	return names ? names->str : NULL;

@@ -8,6 +8,7 @@
 #include <event-parse.h>
 
 const struct tep_print_flag_sym *format_names(const struct tep_event *event, const char *field);
-const char *format_name(const struct tep_print_flag_sym *names, unsigned long long value);
+const char *format_name(const struct tep_event *event, const char *field,
+			unsigned long long value);
 
 #endif

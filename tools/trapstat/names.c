@@ -8,22 +8,20 @@
 #include "format.h"
 #include "trapstat.h"
 
-static const struct tep_print_flag_sym *vectors, *error_codes, *results, *flags;
+static struct tep_event *trap, *fault, *any_exit;
 
-/* A recording may have only one of two events. */
-static const struct tep_print_flag_sym *load(struct tep_handle *tep, const char *field,
-					     const char *event, const char *other)
+/* A recording may have only one of them. */
+static struct tep_event *one_of(struct tep_handle *tep, const char *event, const char *other)
 {
-	return format_names(tep_find_event_by_name(tep, SYSTEM, event), field) ?:
-	       format_names(tep_find_event_by_name(tep, SYSTEM, other), field);
+	return tep_find_event_by_name(tep, SYSTEM, event) ?:
+	       tep_find_event_by_name(tep, SYSTEM, other);
 }
 
 void names_load(struct tep_handle *tep)
 {
-	vectors = load(tep, "vector", "trap_exit", "trap_entry");
-	error_codes = load(tep, "error_code", "page_fault_exit", "page_fault_entry");
-	results = load(tep, "result", "page_fault_exit", "trap_exit");
-	flags = load(tep, "flags", "page_fault_exit", "trap_exit");
+	trap = one_of(tep, "trap_exit", "trap_entry");
+	fault = one_of(tep, "page_fault_exit", "page_fault_entry");
+	any_exit = one_of(tep, "page_fault_exit", "trap_exit");
 }
 
 /* Of the running kernel. tracefs_local_events() would read all of kallsyms, too. */
@@ -44,35 +42,36 @@ void names_live(void)
 	names_load(tep);
 }
 
-static const char *name_or_number(const struct tep_print_flag_sym *names, unsigned int value)
+static const char *name_or_number(struct tep_event *event, const char *field, unsigned int value)
 {
 	static char number[16];
 
 	snprintf(number, sizeof(number), "%u", value);
-	return format_name(names, value) ?: number;
+	return format_name(event, field, value) ?: number;
 }
 
 const char *vector_name(unsigned int vector)
 {
-	return vector == VECTOR_PF ? "#PF" : name_or_number(vectors, vector);
+	return vector == VECTOR_PF ? "#PF" : name_or_number(trap, "vector", vector);
 }
 
 const char *result_name(unsigned int result)
 {
-	return name_or_number(results, result);
+	return name_or_number(any_exit, "result", result);
 }
 
-static char *name_bits(const struct tep_print_flag_sym *names, uint64_t value)
+static char *name_bits(struct tep_event *event, const char *field, uint64_t value)
 {
+	const struct tep_print_flag_sym *flag;
 	char *name = NULL, *longer;
 	uint64_t bit;
 
-	for (; names; names = names->next) {
-		bit = strtoull(names->value, NULL, 0);
+	for (flag = format_names(event, field); flag; flag = flag->next) {
+		bit = strtoull(flag->value, NULL, 0);
 		if (!bit || (value & bit) != bit)
 			continue;
 		value &= ~bit;
-		longer = print_string("%s%s%s", name ?: "", name ? "|" : "", names->str);
+		longer = print_string("%s%s%s", name ?: "", name ? "|" : "", flag->str);
 		free(name);
 		name = longer;
 	}
@@ -87,11 +86,11 @@ static char *name_bits(const struct tep_print_flag_sym *names, uint64_t value)
 char *error_code_name(unsigned int vector, uint64_t code)
 {
 	if (vector == VECTOR_PF)
-		return name_bits(error_codes, code);
+		return name_bits(fault, "error_code", code);
 	return print_string("0x%llx", (unsigned long long)code);
 }
 
-char *flags_name(unsigned int value)
+char *flags_name(unsigned int flags)
 {
-	return name_bits(flags, value);
+	return name_bits(any_exit, "flags", flags);
 }
