@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <event-parse.h>
 #include <libkshark-tepdata.h>
+#include "../trapstat/format.h"
 #include "traps.h"
 
 #define MAX_NAMES	64
@@ -71,31 +71,9 @@ static const struct {
 
 static const unsigned int unknown_color = 0x9e9e9e;
 
-static bool is_field(const struct tep_print_arg *arg, const char *field)
-{
-	return arg->type == TEP_PRINT_FIELD && !strcmp(arg->field.name, field);
-}
-
-/* What __print_symbolic() or __print_flags() of @field is given. */
-static const struct tep_print_flag_sym *find_symbols(const struct tep_print_arg *arg,
-						     const char *field)
-{
-	const struct tep_print_flag_sym *found = NULL;
-
-	for (; arg && !found; arg = arg->next) {
-		if (arg->type == TEP_PRINT_OP)
-			found = find_symbols(arg->op.left, field) ?: find_symbols(arg->op.right, field);
-		else if (arg->type == TEP_PRINT_SYMBOL && is_field(arg->symbol.field, field))
-			found = arg->symbol.symbols;
-		else if (arg->type == TEP_PRINT_FLAGS && is_field(arg->flags.field, field))
-			found = arg->flags.flags;
-	}
-	return found;
-}
-
 static void learn(struct names *names, const struct tep_event *event, const char *field)
 {
-	const struct tep_print_flag_sym *symbol = find_symbols(event->print_fmt.args, field);
+	const struct tep_print_flag_sym *symbol = format_names(event, field);
 
 	if (symbol)
 		names->nr = 0;
