@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fixture.h"
+#include "invasive_fixture.h"
 
 #define DR6_TRAP0		0x1
 #define DR6_STEP		0x4000

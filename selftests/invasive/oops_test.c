@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,13 +17,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fixture.h"
+#include "invasive_fixture.h"
 
-#define MODULE		"test_modules/traps_callback.ko"
 #define OOPS_AT		"/sys/module/traps_callback/parameters/oops_at"
 #define VICTIM		"traps_victim"
 
@@ -53,7 +50,7 @@ FIXTURE_VARIANT_ADD(oops, page_fault_exit) {
 
 FIXTURE_SETUP(oops)
 {
-	int fd;
+	int error;
 
 	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
 		SKIP(return, "an oops is a panic here");
@@ -61,13 +58,10 @@ FIXTURE_SETUP(oops)
 		SKIP(return, "needs root");
 	if (!trace_available())
 		SKIP(return, "no events/traps in tracefs");
-	fd = open(MODULE, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		SKIP(return, "no " MODULE ": it is built with KDIR=");
-	if (syscall(SYS_finit_module, fd, "", 0))
-		ASSERT_EQ(EEXIST, errno);
-	close(fd);
-	ASSERT_EQ(0, trace_write(TRACE_TOP "events/traps/enable", "1"));
+	error = module_load("traps_callback");
+	if (error && error != EEXIST)
+		SKIP(return, "test_modules/traps_callback.ko: %s", strerror(error));
+	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
 	stay_on_cpu(_metadata);
 }
 
@@ -96,7 +90,7 @@ static int raise_both(const char *comm, pid_t *pid)
 /* Of that task */
 static int count_events(pid_t pid, const char *event)
 {
-	char *text = trace_read(TRACE_TOP "trace"), *line, *next = text, pattern[64];
+	char *text = trace_read(TRACEFS "trace"), *line, *next = text, pattern[64];
 	int count = 0;
 
 	snprintf(pattern, sizeof(pattern), "*-%d *: %s: *", pid, event);

@@ -14,12 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fixture.h"
-
-#define KPROBE_EVENTS	"/top/kprobe_events"
-#define KPROBE_PROFILE	"/top/kprobe_profile"
-#define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
-#define GROUP		"traps_probes"
+#include "invasive_fixture.h"
 
 #define PAGE		4096
 #define RAISED		5
@@ -44,39 +39,7 @@ static const char * const functions[] = {
 	"record_trap_entry", "record_trap_exit",
 };
 
-/* Not where ftrace's call may be, which a kprobe would use instead of a breakpoint */
-static int add_probe(const char *function)
-{
-	char text[128];
-	int ret = -1;
-
-	for (int offset = 5; offset < 32 && ret; offset++) {
-		snprintf(text, sizeof(text), "p:" GROUP "/%s %s+%d", function, function, offset);
-		ret = trace_write(KPROBE_EVENTS, text);
-	}
-	return ret;
-}
-
-static int remove_probe(const char *function)
-{
-	char text[128];
-
-	snprintf(text, sizeof(text), "-:" GROUP "/%s", function);
-	return trace_write(KPROBE_EVENTS, text);
-}
-
-static unsigned long count_hits(void)
-{
-	char *text = trace_read(KPROBE_PROFILE);
-	unsigned long hits = 0, missed = 0;
-
-	if (text)
-		sscanf(text, "%*s %lu %lu", &hits, &missed);
-	free(text);
-	return hits + missed;
-}
-
-static void raise_both(struct report *report, bool traced)
+static void raise_both(struct report *report, int round)
 {
 	char *pages = mmap(NULL, RAISED * PAGE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -89,7 +52,6 @@ static void raise_both(struct report *report, bool traced)
 }
 
 FIXTURE(probed) {
-	char *optimization;
 };
 
 FIXTURE_SETUP(probed)
@@ -98,47 +60,35 @@ FIXTURE_SETUP(probed)
 	if (_metadata->exit_code)
 		return;
 	stay_on_cpu(_metadata);
-	/* A breakpoint stays one. */
-	self->optimization = file_read(OPTIMIZATION);
-	ASSERT_NE(NULL, self->optimization);
-	ASSERT_EQ(0, file_write(OPTIMIZATION, "0"));
 	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
 }
 
-FIXTURE_TEARDOWN(probed)
+FIXTURE_TEARDOWN_PARENT(probed)
 {
-	if (self->optimization)
-		file_write(OPTIMIZATION, self->optimization);
 	tear_down(_metadata);
 }
 
 /* The probe's own event is not recorded: its filter rejects it. */
-static unsigned long work_probed(struct __test_metadata *_metadata, const char *function)
+static void work_probed(struct __test_metadata *_metadata)
 {
-	char file[96], filter[32];
 	struct child child;
 	struct trace trace;
-	unsigned long hits;
+	char filter[32];
 
-	ASSERT_EQ(0, trace_write("tracing_on", "1"));
-	ASSERT_EQ(0, trace_truncate("trace"));
 	start(_metadata, &child, raise_both);
 	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
 	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
 	turn_on(_metadata, "traps");
-	snprintf(file, sizeof(file), "events/" GROUP "/%s/filter", function);
-	ASSERT_EQ(0, trace_write(file, "common_pid < 0"));
-	snprintf(file, sizeof(file), "events/" GROUP "/%s/enable", function);
-	ASSERT_EQ(0, trace_write(file, "1"));
-	finish(_metadata, &child, &trace);
-	ASSERT_EQ(0, trace_write(file, "0"));
-	hits = count_hits();
-	EXPECT_EQ(RAISED, trace_count(&trace, "trap_entry", "*vector=#BP mode=user *"));
-	EXPECT_EQ(RAISED, trace_count(&trace, "trap_exit", "*vector=#BP mode=user *"));
+	ASSERT_EQ(0, kprobe_filter("common_pid < 0"));
+	ASSERT_EQ(0, kprobe_enable());
+	let_work(_metadata, &child, &trace);
+	EXPECT_EQ(RAISED, trace_count(&trace, "trap_entry", "vector=#BP mode=user *"));
+	EXPECT_EQ(RAISED, trace_count(&trace, "trap_exit", "vector=#BP mode=user *"));
 	EXPECT_LE(RAISED, trace_count(&trace, "page_fault_entry", "*"));
 	EXPECT_LE(RAISED, trace_count(&trace, "page_fault_exit", "*"));
 	free(trace.records);
-	return hits;
+	close(child.go);
+	close(child.done);
 }
 
 TEST_F_TIMEOUT(probed, one_by_one, 300)
@@ -146,17 +96,15 @@ TEST_F_TIMEOUT(probed, one_by_one, 300)
 	int on_path = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		unsigned long hits;
-
-		if (add_probe(functions[i])) {
+		if (kprobe_add(functions[i])) {
 			TH_LOG("cannot be probed: %s", functions[i]);
 			continue;
 		}
 		TH_LOG("probed: %s", functions[i]);
-		hits = work_probed(_metadata, functions[i]);
-		TH_LOG("%lu hits", hits);
-		on_path += !!hits;
-		ASSERT_EQ(0, remove_probe(functions[i]));
+		work_probed(_metadata);
+		TH_LOG("%ld hits", kprobe_hits());
+		on_path += !!kprobe_hits();
+		ASSERT_EQ(0, kprobe_remove());
 	}
 	EXPECT_LT(5, on_path);
 }
