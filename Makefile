@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
-	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce \
+	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-oops \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
@@ -29,7 +29,7 @@ endif
 # Those of both that run in the guest of "make kernel".
 GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm killed \
 	trapstat collector tracecmd tracers chrome lttng \
-	%-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS) $(LONG_CHECKS))
+	%-x86_64-qemu %-x86_64-bochs %-mce %-oops,$(CHECKS) $(LONG_CHECKS))
 
 .PHONY: help
 help:

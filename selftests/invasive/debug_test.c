@@ -22,8 +22,18 @@
 #define DR6_TRAP0		0x1
 #define DR6_STEP		0x4000
 #define DR6_REASONS		(0xf | DR6_STEP)
-/* On, for reads and writes of 8 bytes */
+/* On, for reads and writes of a long */
+#ifdef __x86_64__
 #define DR7_WATCH		0xb0001
+#define IP			offsetof(struct user, regs.rip)
+#define FRAME			"%rbp"
+#define ARGUMENT		"%rdi"
+#else
+#define DR7_WATCH		0xf0001
+#define IP			offsetof(struct user, regs.eip)
+#define FRAME			"%ebp"
+#define ARGUMENT		"8(%esp)"
+#endif
 #define DEBUGREG(n)		offsetof(struct user, u_debugreg[n])
 
 /* What the user's stack trace shows of the watched frame */
@@ -36,15 +46,15 @@
 /* void steps(void *frame): a breakpoint, single steps and a hit of the watchpoint */
 asm(".text\n"
     "steps:\n"
-    "	push	%rbp\n"
-    "	mov	%rdi, %rbp\n"
+    "	push	" FRAME "\n"
+    "	mov	" ARGUMENT ", " FRAME "\n"
     "	int3\n"
     "steps_ip:\n"
     "	nop\n"
     "	nop\n"
     "	jmp	1f\n"
-    "1:	movq	$0, (%rbp)\n"
-    "	pop	%rbp\n"
+    "1:	movl	$0, (" FRAME ")\n"
+    "	pop	" FRAME "\n"
     "	ret\n");
 void steps(void *frame);
 extern const char steps_ip[];
@@ -174,7 +184,7 @@ TEST_F(watched, block_step)
 	other = start_tracee(_metadata, self->frame);
 	resume(_metadata, other, PTRACE_CONT, SIGTRAP);
 	resume(_metadata, other, PTRACE_SINGLESTEP, SIGTRAP);
-	EXPECT_EQ((unsigned long)steps_ip + 1, peek(other, offsetof(struct user, regs.rip)));
+	EXPECT_EQ((unsigned long)steps_ip + 1, peek(other, IP));
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 
