@@ -118,6 +118,8 @@ TEST_F(oops, cpu_goes_on)
 	expect_all_recorded(_metadata);
 	ASSERT_EQ(0, file_write(OOPS_AT, variant->event));
 	ASSERT_NE(SIGILL, raise_both(VICTIM, &victim));
+	/* An oops switches the tracing off. */
+	ASSERT_EQ(0, trace_write(TRACEFS "tracing_on", "1"));
 	expect_all_recorded(_metadata);
 }
 
