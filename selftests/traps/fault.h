@@ -11,7 +11,7 @@
 #include "memory.h"
 
 #ifndef TIMEOUT
-#define TIMEOUT		15		/* seconds, of each test */
+#define TIMEOUT		25		/* seconds, of each test */
 #endif
 
 static char *(*fault_map)(void);
