@@ -63,7 +63,7 @@ static void raise_fault(struct report *report, int round)
 	report->error = errno;
 }
 
-#define FAULT(name, ...) FIXTURE_VARIANT_ADD(fault, name) { __VA_ARGS__ }
+#define VARIANT(name, ...) FIXTURE_VARIANT_ADD(fault, name) { __VA_ARGS__ }
 
 /* The child raises it once untraced. */
 FIXTURE_SETUP(fault)
