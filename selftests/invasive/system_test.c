@@ -493,7 +493,7 @@ FIXTURE_TEARDOWN_PARENT(preempted)
 }
 
 /* Some are preempted, as often at least as getrusage() says. */
-TEST_F_TIMEOUT(preempted, flag, 30)
+TEST_F_TIMEOUT(preempted, flag, 120)
 {
 	struct trace trace;
 	int count = 0;
