@@ -132,8 +132,6 @@ FIXTURE_VARIANT_ADD(asleep, switched_on_as_another) {
 
 FIXTURE_SETUP(asleep)
 {
-	char *cpus;
-
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
@@ -142,10 +140,7 @@ FIXTURE_SETUP(asleep)
 	asleep.migrate = variant->migrate;
 	if (child_start(&self->child, raise_asleep))
 		SKIP(return, "no userfaultfd");
-	ASSERT_EQ(0, trace_prepare(self->child.pid, self->child.cpu));
-	cpus = trace_read(TRACEFS "tracing_cpumask");
-	ASSERT_TRUE(!!cpus);
-	ASSERT_EQ(0, trace_write("tracing_cpumask", cpus));
+	ASSERT_EQ(0, trace_prepare(self->child.pid, -1));
 	/* The untraced page fault may have switched something on. */
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 }

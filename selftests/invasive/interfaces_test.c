@@ -183,7 +183,7 @@ static void run_filter(struct __test_metadata *_metadata, const char *event,
 	write_ok(_metadata, file, "0");
 }
 
-TEST_F_TIMEOUT(interfaces, filters, 120)
+TEST_F_TIMEOUT(interfaces, filters, 300)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		const struct filter *filter = &filters[i];

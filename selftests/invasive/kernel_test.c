@@ -154,11 +154,11 @@ static void raise_mc_and_de(struct report *report, int round)
 	report->error = module_write("raise", "mc") ?: module_write("raise", "de");
 }
 
-FIXTURE(kernel_only) {
+FIXTURE(unrecorded) {
 	struct child child;
 };
 
-FIXTURE_SETUP(kernel_only)
+FIXTURE_SETUP(unrecorded)
 {
 	if (file_has_word("/proc/cpuinfo", "fred"))
 		SKIP(return, "with FRED INT n is not an exception in the kernel");
@@ -170,13 +170,13 @@ FIXTURE_SETUP(kernel_only)
 	start(_metadata, &self->child, raise_mc_and_de);
 }
 
-FIXTURE_TEARDOWN_PARENT(kernel_only)
+FIXTURE_TEARDOWN_PARENT(unrecorded)
 {
 	tear_down(_metadata);
 }
 
 /* The handler of machine checks runs, and the next exception is recorded. */
-TEST_F(kernel_only, not_mc)
+TEST_F(unrecorded, mc)
 {
 	struct trace trace;
 

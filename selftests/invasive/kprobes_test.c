@@ -120,7 +120,7 @@ FIXTURE_TEARDOWN_PARENT(stacks)
  * Walking the user's stack for entry and exit of a page fault raises a page
  * fault each. The old event shows that, but they are not recorded.
  */
-TEST_F_TIMEOUT(stacks, recording, 120)
+TEST_F_TIMEOUT(stacks, recording, 600)
 {
 	struct trace trace;
 
@@ -501,7 +501,7 @@ static void find_path(struct __test_metadata *_metadata, const struct prober *pr
  * interrupt. Then each one alone, and those that any recording calls in any case; of
  * the module's otherwise those that kprobe events cannot be on.
  */
-TEST_F_TIMEOUT(kprobes, recording, 800)
+TEST_F_TIMEOUT(kprobes, recording, 1600)
 {
 	const struct prober *prober = &variant->prober;
 	struct probes probes = { .prober = prober };

@@ -238,22 +238,22 @@ static void write_all(void *address)
 
 /* --- Tests of how page faults end */
 
-FAULT(read_truncated, map_truncated, read_byte, "USER", "SIGBUS", 0,
-      .resume = raise_read_resume, .signal = SIGBUS, .code = BUS_ADRERR);
-FAULT(kernel_truncated, map_truncated, write_pipe, "0", "FIXUP", MMAP_LOCK,
-      .kernel = true, .error = EFAULT);
-FAULT(write_shared, map_shared_by_fork, raise_write, "PROT|WRITE|USER", "MINOR", 0);
-FAULT(hugetlb, map_hugetlb, write_all, "WRITE|USER", "MINOR", 0,
-      .absent = "no four free huge pages");
-FAULT(transparent, map_transparent, write_all, "WRITE|USER", "MINOR", 0,
-      .split = true, .absent = "no transparent huge pages");
-FAULT(userfault_protected, map_protected, raise_write, "PROT|WRITE|USER", "WAITED", WAITED,
-      .absent = "no userfaultfd with write protection");
-FAULT(swapped, map_swapped, read_byte, "USER", "MAJOR", 0, .any_flags = WAITED,
-      .absent = "cannot swap to a loop device");
-FAULT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
-      .resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
-      .absent = "no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
+VARIANT(read_truncated, map_truncated, read_byte, "USER", "SIGBUS", 0,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_ADRERR);
+VARIANT(kernel_truncated, map_truncated, write_pipe, "0", "FIXUP", MMAP_LOCK,
+	.kernel = true, .error = EFAULT);
+VARIANT(write_shared, map_shared_by_fork, raise_write, "PROT|WRITE|USER", "MINOR", 0);
+VARIANT(hugetlb, map_hugetlb, write_all, "WRITE|USER", "MINOR", 0,
+	.absent = "no four free huge pages");
+VARIANT(transparent, map_transparent, write_all, "WRITE|USER", "MINOR", 0,
+	.split = true, .absent = "no transparent huge pages");
+VARIANT(userfault_protected, map_protected, raise_write, "PROT|WRITE|USER", "WAITED", WAITED,
+	.absent = "no userfaultfd with write protection");
+VARIANT(swapped, map_swapped, read_byte, "USER", "MAJOR", 0, .any_flags = WAITED,
+	.absent = "cannot swap to a loop device");
+VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
+	.absent = "no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
 
 /* --- Tests of what is not a page fault of this kind */
 
@@ -493,7 +493,7 @@ FIXTURE_TEARDOWN_PARENT(preempted)
 }
 
 /* Some are preempted, as often at least as getrusage() says. */
-TEST_F_TIMEOUT(preempted, flag, 30)
+TEST_F_TIMEOUT(preempted, flag, 120)
 {
 	struct trace trace;
 	int count = 0;

@@ -99,7 +99,7 @@ static void *serve(void *unused)
 
 	while (read(userfault, &message, sizeof(message)) == sizeof(message))
 		if (message.event == UFFD_EVENT_PAGEFAULT)
-			on_userfault((void *)(unsigned long)(message.arg.pagefault.address & -PAGE));
+			on_userfault((void *)(unsigned long)message.arg.pagefault.address);
 	return NULL;
 }
 
@@ -129,7 +129,8 @@ char *userfault_map(int pages, bool protect, void (*on_fault)(void *address))
 		memset(map, 1, pages * PAGE);
 	on_userfault = on_fault;
 	userfault = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (userfault < 0 || ioctl(userfault, UFFDIO_API, &api) || ioctl(userfault, UFFDIO_REGISTER, &range))
+	if (userfault < 0 || ioctl(userfault, UFFDIO_API, &api) ||
+	    ioctl(userfault, UFFDIO_REGISTER, &range))
 		return NULL;
 	if (protect)
 		set_protection(map, pages, UFFDIO_WRITEPROTECT_MODE_WP);
@@ -140,7 +141,7 @@ void userfault_copy(void *address)
 {
 	static char page[PAGE];
 	struct uffdio_copy copy = {
-		.dst	= (unsigned long)address,
+		.dst	= (unsigned long)address & -PAGE,
 		.src	= (unsigned long)page,
 		.len	= PAGE,
 	};
@@ -150,5 +151,5 @@ void userfault_copy(void *address)
 
 void userfault_unprotect(void *address)
 {
-	set_protection(address, 1, 0);
+	set_protection((void *)((unsigned long)address & -PAGE), 1, 0);
 }

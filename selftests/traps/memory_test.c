@@ -151,63 +151,58 @@ static void fetch_byte(void *address)
 	raise_fetch(address);
 }
 
-/* The kernel reads one byte. */
-static void write_pipe(void *address)
+/* The kernel reads a name there. */
+static void access_name(void *address)
 {
-	int fds[2];
-
-	if (pipe(fds))
-		return;
-	if (write(fds[1], address, 1) == 1)
-		errno = 0;
-	close(fds[0]);
-	close(fds[1]);
+	access(address, F_OK);
+	errno = errno == EFAULT ? EFAULT : 0;
 }
 
 /* --- Tests of how page faults end */
 
-FAULT(read_absent, map_absent, read_byte, "USER", "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
-     .resume = raise_read_resume, .signal = SIGSEGV);
-FAULT(read_untouched, map_untouched, read_byte, "USER", "MINOR", 0, .ip = raise_read_ip);
-FAULT(write_untouched, map_untouched, raise_write, "WRITE|USER", "MINOR", 0,
-     .ip = raise_write_ip);
-FAULT(write_zero_page, map_zero_page, raise_write, "PROT|WRITE|USER", "MINOR", 0,
-     .ip = raise_write_ip);
-FAULT(write_read_only, map_read_only, raise_write, "PROT|WRITE|USER", "SIGSEGV", 0,
-     .ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
-FAULT(write_stack, map_below_stack, raise_write, "WRITE|USER", "MINOR", MMAP_LOCK);
-FAULT(fetch_no_exec, map_filled, fetch_byte, "PROT|USER|INSTR", "SIGSEGV", 0, .fetch = true,
-     .resume = raise_fetch_resume, .signal = SIGSEGV,
-     .absent = "the CPU or the kernel has no NX");
-FAULT(read_beyond_eof, map_beyond_eof, read_byte, "USER", "SIGBUS", 0, .ip = raise_read_ip,
-     .resume = raise_read_resume, .signal = SIGBUS);
-FAULT(read_file, map_uncached, read_byte, "USER", "MAJOR", MMAP_LOCK | RETRIED,
-     .any_flags = SLEPT, .absent = "no ext4 file system on a loop device can be made");
-FAULT(kernel_untouched, map_untouched, read_pipe, "WRITE", "MINOR", MMAP_LOCK, .kernel = true);
-FAULT(kernel_absent, map_absent, read_pipe, "WRITE", "FIXUP", MMAP_LOCK, .kernel = true,
-     .error = EFAULT);
-FAULT(kernel_file, map_uncached, write_pipe, "0", "MAJOR", MMAP_LOCK | RETRIED,
-     .any_flags = SLEPT, .kernel = true,
-     .absent = "no ext4 file system on a loop device can be made");
-FAULT(userfault_missing, map_missing, raise_write, "WRITE|USER", "WAITED", WAITED,
-     .absent = "no userfaultfd");
-FAULT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETRY", WAITED,
-     .any_flags = RETRIED, .again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
-FAULT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
-     .absent = "no userfaultfd, or one CPU only");
-FAULT(protection_key, map_with_key, read_byte, "PROT|USER|PK", "SIGSEGV", 0,
-     .resume = raise_read_resume, .signal = SIGSEGV, .absent = "no protection keys");
+VARIANT(read_absent, map_absent, read_byte, "USER", "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGSEGV);
+VARIANT(read_untouched, map_untouched, read_byte, "USER", "MINOR", 0, .ip = raise_read_ip);
+VARIANT(write_untouched, map_untouched, raise_write, "WRITE|USER", "MINOR", 0,
+	.ip = raise_write_ip);
+VARIANT(write_zero_page, map_zero_page, raise_write, "PROT|WRITE|USER", "MINOR", 0,
+	.ip = raise_write_ip);
+VARIANT(write_read_only, map_read_only, raise_write, "PROT|WRITE|USER", "SIGSEGV", 0,
+	.ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
+VARIANT(write_stack, map_below_stack, raise_write, "WRITE|USER", "MINOR", MMAP_LOCK);
+VARIANT(fetch_no_exec, map_filled, fetch_byte, "PROT|USER|INSTR", "SIGSEGV", 0, .fetch = true,
+	.resume = raise_fetch_resume, .signal = SIGSEGV,
+	.absent = "the CPU or the kernel has no NX");
+VARIANT(read_beyond_eof, map_beyond_eof, read_byte, "USER", "SIGBUS", 0, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGBUS);
+VARIANT(read_file, map_uncached, read_byte, "USER", "MAJOR", MMAP_LOCK | RETRIED,
+	.any_flags = SLEPT, .absent = "no ext4 file system on a loop device can be made");
+VARIANT(kernel_untouched, map_untouched, read_pipe, "WRITE", "MINOR", MMAP_LOCK, .kernel = true);
+VARIANT(kernel_absent, map_absent, read_pipe, "WRITE", "FIXUP", MMAP_LOCK, .kernel = true,
+	.error = EFAULT);
+VARIANT(kernel_file, map_uncached, access_name, "0", "MAJOR", MMAP_LOCK | RETRIED,
+	.any_flags = SLEPT, .kernel = true,
+	.absent = "no ext4 file system on a loop device can be made");
+VARIANT(userfault_missing, map_missing, raise_write, "WRITE|USER", "WAITED", WAITED,
+	.absent = "no userfaultfd");
+VARIANT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETRY", SLEPT,
+	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
+VARIANT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
+	.moves = true,
+	.absent = "no userfaultfd, or one CPU only");
+VARIANT(protection_key, map_with_key, read_byte, "PROT|USER|PK", "SIGSEGV", 0,
+	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no protection keys");
 
 #ifdef __x86_64__
-FAULT(vsyscall_called, find_vsyscall, call_time, "*USER|INSTR", "EMULATED", 0, .fetch = true,
-     .absent = "no vsyscall page that can only be called");
+VARIANT(vsyscall_called, find_vsyscall, call_time, "*USER|INSTR", "EMULATED", 0,
+	.absent = "no vsyscall page that can only be called");
 /* Where it is to return to cannot be read. */
-FAULT(vsyscall_stackless, find_vsyscall, call_stackless, "*USER|INSTR", "SIGNAL", 0,
-     .fetch = true, .resume = raise_call_stackless_resume, .signal = SIGSEGV,
-     .absent = "no vsyscall page that can only be called");
-FAULT(vsyscall_read, find_vsyscall, read_byte, "*USER", "SIGSEGV", MMAP_LOCK,
-     .resume = raise_read_resume, .signal = SIGSEGV,
-     .absent = "no vsyscall page that can only be called");
+VARIANT(vsyscall_stackless, find_vsyscall, call_stackless, "*USER|INSTR", "SIGNAL", 0,
+	.resume = raise_call_stackless_resume, .signal = SIGSEGV,
+	.absent = "no vsyscall page that can only be called");
+VARIANT(vsyscall_read, find_vsyscall, read_byte, "*USER", "SIGSEGV", MMAP_LOCK,
+	.resume = raise_read_resume, .signal = SIGSEGV,
+	.absent = "no vsyscall page that can only be called");
 #endif
 
 TEST_HARNESS_MAIN

@@ -165,13 +165,7 @@ int perf_type(const char *name)
 	return type;
 }
 
-/**
- * child_start - start a child and let it do the work untraced
- * @child: filled in for the other functions
- * @work: the work
- *
- * Return: 0 when the child waits for child_go(), else -1.
- */
+/* Lets it do the work untraced. Returns 0 when it waits for child_go(), else -1. */
 int child_start(struct child *child, work_t work)
 {
 	int go[2], done[2], marker = trace_open("trace_marker", O_WRONLY), cpu = sched_getcpu();

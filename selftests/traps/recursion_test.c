@@ -49,7 +49,7 @@ static void expect_recorded(struct __test_metadata *_metadata,
 	EXPECT_EQ(report->minflt, trace_count(trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(1, trace_count(trace, "page_fault_exit", "* mode=kernel result=MINOR"));
 	EXPECT_EQ(0, trace_count(trace, "page_fault_e*", "address=0x%lx *", report->address));
-	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_entry", "*"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_entry", "vector=#BP mode=user *"));
 	EXPECT_EQ(BREAKPOINTS,
 		  trace_count(trace, "trap_exit", "vector=#BP mode=user * result=SIGNAL"));
 	EXPECT_TRUE(trace_balanced(trace));

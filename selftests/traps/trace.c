@@ -207,24 +207,24 @@ int trace_open(const char *file, int flags)
 }
 
 /*
- * Looks at one process only, which stays on one CPU. Not by set_event_pid: that
- * patches the scheduler, and QEMU (TCG) with several CPUs does not always
- * survive the breakpoints which that takes.
+ * Looks at one process only, which stays on one CPU, or not if @cpu is -1. Not by
+ * set_event_pid: that patches the scheduler, and QEMU (TCG) with several CPUs does
+ * not always survive the breakpoints which that takes.
  */
 int trace_prepare(pid_t pid, int cpu)
 {
 	char text[128];
 	int ret;
 
+	traced_pid = pid;
+	if (cpu < 0)
+		return 0;
 	snprintf(text, sizeof(text), "%x", 1U << cpu % 32);
 	for (int word = 0; word < cpu / 32 && strlen(text) < 100; word++)
 		strcat(text, ",00000000");
 	ret = trace_write("tracing_cpumask", text);
-	if (ret)
-		return ret;
-	traced_pid = pid;
 	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
-	return trace_write(text, BUFFER_KB);
+	return ret ?: trace_write(text, BUFFER_KB);
 }
 
 /* Was anything not recorded for lack of room? */
@@ -297,11 +297,9 @@ static bool parse_line(char *line, struct trace_record *record)
 	return false;
 }
 
-/**
- * trace_get - get what was recorded between the marks, the last ones if several
- * @trace: filled in; it is kept until the process exits
- *
- * Return: 0, or -1 if the trace cannot be read or has no marks.
+/*
+ * What was recorded between the marks, the last ones if several, kept until the
+ * process exits. Returns 0, or -1 if the trace cannot be read or has no marks.
  */
 int trace_get(struct trace *trace)
 {

@@ -20,7 +20,7 @@
 /* --- Tests of exceptions other than page faults */
 
 #define IRET_VECTOR	32
-#define TIMEOUT		12		/* seconds, of each test */
+#define TIMEOUT		20		/* seconds, of each test */
 
 /* Entry 1 of the LDT. */
 #define LDT_SELECTOR	0xf
@@ -173,68 +173,68 @@ FIXTURE_VARIANT(trap) {
 	const char *absent;		/* why another signal may be raised, or none */
 };
 
-#define TRAP(name, ...) FIXTURE_VARIANT_ADD(trap, name) { __VA_ARGS__ }
+#define VARIANT(name, ...) FIXTURE_VARIANT_ADD(trap, name) { __VA_ARGS__ }
 
-TRAP(de, raise_de, SIGFPE, "#DE", 0, .ip = { raise_de_ip }, .resume = raise_de_resume);
-TRAP(db, raise_db, SIGTRAP, "#DB", 1, .event_data = "0x4000",
-     .ip = { raise_db1_ip, raise_db2_ip, raise_db3_ip });
-TRAP(db_int1, raise_int1_if_safe, SIGTRAP, "#DB", 1, .ip = { raise_int1_ip },
-     .absent = "QEMU before version 10 has no INT1");
-TRAP(db_write, write_watched, 0, "#DB", 1, .result = "CONSUMED", .event_data = "0x[1248]",
-     .ip = { raise_watched_ip });
-TRAP(db_execute, execute_watched, 0, "#DB", 1, .result = "CONSUMED", .event_data = "0x[1248]",
-     .ip = { raise_executed_ip });
-TRAP(bp, raise_bp, SIGTRAP, "#BP", 3, .ip = { raise_bp_ip });
-TRAP(bp_uprobe, run_probed, 0, "#BP", 3, .result = "CONSUMED", .ip = { raise_probed_ip },
-     .resume = raise_ud_resume, .absent = "perf has no uprobes");
-TRAP(of, raise_of, SIGSEGV, "#OF", 4, .ip = { raise_of_ip });
+VARIANT(de, raise_de, SIGFPE, "#DE", 0, .ip = { raise_de_ip }, .resume = raise_de_resume);
+VARIANT(db, raise_db, SIGTRAP, "#DB", 1, .event_data = "0x4000",
+	.ip = { raise_db1_ip, raise_db2_ip, raise_db3_ip });
+VARIANT(db_int1, raise_int1_if_safe, SIGTRAP, "#DB", 1, .ip = { raise_int1_ip },
+	.absent = "QEMU before version 10 has no INT1");
+VARIANT(db_write, write_watched, 0, "#DB", 1, .result = "CONSUMED", .event_data = "0x[1248]",
+	.ip = { raise_watched_ip });
+VARIANT(db_execute, execute_watched, 0, "#DB", 1, .result = "CONSUMED", .event_data = "0x[1248]",
+	.ip = { raise_executed_ip });
+VARIANT(bp, raise_bp, SIGTRAP, "#BP", 3, .ip = { raise_bp_ip });
+VARIANT(bp_uprobe, run_probed, 0, "#BP", 3, .result = "CONSUMED", .ip = { raise_probed_ip },
+	.resume = raise_ud_resume, .absent = "perf has no uprobes");
+VARIANT(of, raise_of, SIGSEGV, "#OF", 4, .ip = { raise_of_ip });
 
 #ifndef __x86_64__
-TRAP(of_into, raise_into, SIGSEGV, "#OF", 4, .ip = { raise_into_ip });
-TRAP(br, raise_br, SIGSEGV, "#BR", 5, .ip = { raise_br_ip }, .resume = raise_br_resume);
+VARIANT(of_into, raise_into, SIGSEGV, "#OF", 4, .ip = { raise_into_ip });
+VARIANT(br, raise_br, SIGSEGV, "#BR", 5, .ip = { raise_br_ip }, .resume = raise_br_resume);
 #endif
 
-TRAP(ud, raise_ud, SIGILL, "#UD", 6, .ip = { raise_ud_ip }, .resume = raise_ud_resume);
+VARIANT(ud, raise_ud, SIGILL, "#UD", 6, .ip = { raise_ud_ip }, .resume = raise_ud_resume);
 /* The back link of the task state segment is not that of a task. */
-TRAP(ts, raise_iret, SIGSEGV, "#TS", 10, .ip = { raise_iret_ip }, .resume = raise_iret_resume,
-     .kernel = 32);
-TRAP(np, load_es_not_present, SIGBUS, "#NP", 11, .error_code = LDT_ERROR_CODE,
-     .ip = { raise_es_ip }, .resume = raise_es_resume);
-TRAP(ss, load_ss_not_present, SIGBUS, "#SS", 12, .error_code = LDT_ERROR_CODE,
-     .ip = { raise_ss_ip }, .resume = raise_ss_resume);
+VARIANT(ts, raise_iret, SIGSEGV, "#TS", 10, .ip = { raise_iret_ip }, .resume = raise_iret_resume,
+	.kernel = 32);
+VARIANT(np, load_es_not_present, SIGBUS, "#NP", 11, .error_code = LDT_ERROR_CODE,
+	.ip = { raise_es_ip }, .resume = raise_es_resume);
+VARIANT(ss, load_ss_not_present, SIGBUS, "#SS", 12, .error_code = LDT_ERROR_CODE,
+	.ip = { raise_ss_ip }, .resume = raise_ss_resume);
 
 #ifdef __x86_64__
-TRAP(ss_canonical, raise_ss_canonical, SIGBUS, "#SS", 12, .ip = { raise_ss_canonical_ip },
-     .resume = raise_ss_canonical_resume, .absent = "the CPU raises #GP for addresses by %rbp");
+VARIANT(ss_canonical, raise_ss_canonical, SIGBUS, "#SS", 12, .ip = { raise_ss_canonical_ip },
+	.resume = raise_ss_canonical_resume, .absent = "the CPU raises #GP for addresses by %rbp");
 #endif
 
-TRAP(gp, raise_gp, SIGSEGV, "#GP", 13, .ip = { raise_gp_ip }, .resume = raise_gp_resume);
-TRAP(gp_selector, load_es_beyond_gdt, SIGSEGV, "#GP", 13, .error_code = 0xfff8,
-     .ip = { raise_es_ip }, .resume = raise_es_resume);
-TRAP(gp_iret, raise_iret, SIGSEGV, "#GP", 13, .ip = { raise_iret_ip },
-     .resume = raise_iret_resume, .kernel = 64);
-TRAP(gp_umip, store_gdt, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_sgdt_ip },
-     .cpu = "umip");
+VARIANT(gp, raise_gp, SIGSEGV, "#GP", 13, .ip = { raise_gp_ip }, .resume = raise_gp_resume);
+VARIANT(gp_selector, load_es_beyond_gdt, SIGSEGV, "#GP", 13, .error_code = 0xfff8,
+	.ip = { raise_es_ip }, .resume = raise_es_resume);
+VARIANT(gp_iret, raise_iret, SIGSEGV, "#GP", 13, .ip = { raise_iret_ip },
+	.resume = raise_iret_resume, .kernel = 64);
+VARIANT(gp_umip, store_gdt, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_sgdt_ip },
+	.cpu = "umip");
 /* The signal is that of a page fault of the program. */
-TRAP(gp_umip_absent, store_gdt_absent, SIGSEGV, "#GP", 13, .other = true,
-     .ip = { raise_sgdt_ip }, .resume = raise_sgdt_resume, .cpu = "umip");
-TRAP(gp_iopl, disable_interrupts, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_cli_ip },
-     .resume = raise_cli_resume, .absent = "no iopl()");
+VARIANT(gp_umip_absent, store_gdt_absent, SIGSEGV, "#GP", 13, .other = true,
+	.ip = { raise_sgdt_ip }, .resume = raise_sgdt_resume, .cpu = "umip");
+VARIANT(gp_iopl, disable_interrupts, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_cli_ip },
+	.resume = raise_cli_resume, .absent = "no iopl()");
 /* The kernel cannot return to user mode; ip is where it was to go on. */
-TRAP(gp_return, raise_ud, SIGSEGV, "#GP", 13, .cs = 0x3ff7, .error_code = 0x3ff4,
-     .ip = { raise_ud_resume }, .resume = raise_ud_resume, .kernel = 64);
+VARIANT(gp_return, raise_ud, SIGSEGV, "#GP", 13, .cs = 0x3ff7, .error_code = 0x3ff4,
+	.ip = { raise_ud_resume }, .resume = raise_ud_resume, .kernel = 64);
 /* The kernel's IRET raises a #GP, which becomes one of the program. */
-TRAP(iret, raise_ud, SIGILL, "IRET", IRET_VECTOR, .cs = 0x3ff7, .ip = { raise_ud_resume },
-     .resume = raise_ud_resume, .kernel = 32);
-TRAP(mf, raise_mf, SIGFPE, "#MF", 16, .ip = { raise_mf_ip }, .resume = raise_mf_resume);
-TRAP(ac, raise_ac, SIGBUS, "#AC", 17, .ip = { raise_ac_ip }, .resume = raise_ac_resume,
-     .absent = "the CPU does not check alignment");
-TRAP(xf, raise_xf, SIGFPE, "#XF", 19, .ip = { raise_xf_ip }, .resume = raise_xf_resume,
-     .absent = "the CPU does not raise SIMD exceptions");
+VARIANT(iret, raise_ud, SIGILL, "IRET", IRET_VECTOR, .cs = 0x3ff7, .ip = { raise_ud_resume },
+	.resume = raise_ud_resume, .kernel = 32);
+VARIANT(mf, raise_mf, SIGFPE, "#MF", 16, .ip = { raise_mf_ip }, .resume = raise_mf_resume);
+VARIANT(ac, raise_ac, SIGBUS, "#AC", 17, .ip = { raise_ac_ip }, .resume = raise_ac_resume,
+	.absent = "the CPU does not check alignment");
+VARIANT(xf, raise_xf, SIGFPE, "#XF", 19, .ip = { raise_xf_ip }, .resume = raise_xf_resume,
+	.absent = "the CPU does not raise SIMD exceptions");
 
 #ifdef __x86_64__
-TRAP(cp, raise_cp, SIGSEGV, "#CP", 21, .error_code = 1, .ip = { raise_cp_ip },
-     .resume = raise_cp_resume, .absent = "no user shadow stacks");
+VARIANT(cp, raise_cp, SIGSEGV, "#CP", 21, .error_code = 1, .ip = { raise_cp_ip },
+	.resume = raise_cp_resume, .absent = "no user shadow stacks");
 #endif
 
 static void (*trap_raise)(void);
