@@ -189,11 +189,11 @@ TEST_F(watched, block_step)
 	waitpid(other, NULL, 0);
 
 	text = trace_read("trace");
-	ASSERT_NE(NULL, text);
+	ASSERT_TRUE(text);
 	begin = strstr(text, ": trap_entry: ");
-	ASSERT_NE(NULL, begin);
+	ASSERT_TRUE(begin);
 	end = strstr(begin, ": trap_exit: ");
-	ASSERT_NE(NULL, end);
+	ASSERT_TRUE(end);
 	*end = '\0';
 	EXPECT_EQ(0, count_btf(begin)) {
 		TH_LOG("%s", begin);
