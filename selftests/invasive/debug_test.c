@@ -189,11 +189,11 @@ TEST_F(watched, block_step)
 	waitpid(other, NULL, 0);
 
 	text = trace_read("trace");
-	ASSERT_TRUE(text);
+	ASSERT_TRUE(text != NULL);
 	begin = strstr(text, ": trap_entry: ");
-	ASSERT_TRUE(begin);
+	ASSERT_TRUE(begin != NULL);
 	end = strstr(begin, ": trap_exit: ");
-	ASSERT_TRUE(end);
+	ASSERT_TRUE(end != NULL);
 	*end = '\0';
 	EXPECT_EQ(0, count_btf(begin)) {
 		TH_LOG("%s", begin);
