@@ -10,26 +10,26 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
-	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce \
+	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-oops \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
 	demo kernelshark gate-build-entry sanitizers
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm upstream \
+LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm crash killed upstream \
 	bench-size tracers chrome lttng systemtap deb
 # What has to hold before the series is posted, without what is in those two.
 GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
 ifneq ($(KERNEL),7.3)
 CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
-LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm,$(LONG_CHECKS))
+LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm crash killed,$(LONG_CHECKS))
 GATES =
 endif
 # Those of both that run in the guest of "make kernel".
-GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm \
+GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm killed \
 	trapstat collector tracecmd tracers chrome lttng \
-	%-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS) $(LONG_CHECKS))
+	%-x86_64-qemu %-x86_64-bochs %-mce %-oops,$(CHECKS) $(LONG_CHECKS))
 
 .PHONY: help
 help:

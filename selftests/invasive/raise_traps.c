@@ -5,7 +5,6 @@
  * The faults are on the N pages at PAGES, while stack and frame pointer are at
  * FRAME, which is not present: whoever walks or copies the stack faults there.
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>

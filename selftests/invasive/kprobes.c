@@ -10,7 +10,6 @@
  *   taken whose name says what the recording consists of, more than run. Left
  *   out are the functions of other events.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@
 #include <string.h>
 
 #include "kprobes.h"
-#include "trace.h"
+#include "invasive.h"
 
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions_addrs"
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
@@ -57,6 +56,14 @@ static const char * const of_recording[] = {
 	"copy_from_user*", "copy_to_user*", "rep_*_alternative",
 	/* clocks, see function_is_clock() */
 	"sched_clock*", "native_sched_clock*", "local_clock*",
+	NULL
+};
+
+/* Those that any recording calls, whatever is counted */
+static const char * const named[] = {
+	"rcu_is_watching", "trace_event_buffer_reserve", "trace_event_buffer_commit",
+	"trace_buffer_lock_reserve", "ring_buffer_lock_reserve", "ring_buffer_unlock_commit",
+	"local_clock", "sched_clock", "native_sched_clock",
 	NULL
 };
 
@@ -188,11 +195,13 @@ int functions_find(struct functions *functions)
 		struct function *function = &functions->list[i];
 
 		function->probe = -1;
-		function->candidate = !function->call && !function->blacklisted &&
-			!matches(function->name, trampolines) &&
-			matches(function->name, of_recording) &&
-			(!matches(function->name, of_other_events) ||
-			 matches(function->name, ours));
+		function->named = matches(function->name, named);
+		function->candidate = !function->blacklisted &&
+			(function->named ||
+			 (!function->call && !matches(function->name, trampolines) &&
+			  matches(function->name, of_recording) &&
+			  (!matches(function->name, of_other_events) ||
+			   matches(function->name, ours))));
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@ struct function {
 	unsigned long call;	/* of ftrace, 0: it cannot be traced */
 	bool blacklisted;
 	bool candidate;		/* may be on the recording path */
+	bool named;		/* is on it */
 	int probe;		/* its number, -1: none */
 };
 

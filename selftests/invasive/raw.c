@@ -4,7 +4,6 @@
  * events/header_page and the events' format; that of the ring buffer's own
  * headers is in <linux/ring_buffer.h> and events/header_event.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,7 +13,7 @@
 #include <unistd.h>
 
 #include "raw.h"
-#include "trace.h"
+#include "invasive.h"
 
 /* In the commit field of a page */
 #define MISSED_EVENTS	0x80000000UL
@@ -27,14 +26,15 @@
 #define TYPE_STAMP	31
 
 enum field {
-	TYPE, PID, VECTOR, ADDRESS, ERROR_CODE, IP, USER_MODE, RESULT, DURATION,
+	TYPE, PID, VECTOR, ADDRESS, ERROR_CODE, IP, USER_MODE, EVENT_DATA, RESULT, FLAGS,
+	DURATION,
 	BUF,
 	FIELDS,
 };
 
 static const char * const field_names[FIELDS] = {
 	"common_type", "common_pid", "vector", "address", "error_code", "ip",
-	"user_mode", "result", "duration", "buf",
+	"user_mode", "event_data", "result", "flags", "duration", "buf",
 };
 
 struct format {
@@ -209,7 +209,9 @@ static bool decode(const struct raw *raw, const unsigned char *data,
 	record->error_code = get(format, ERROR_CODE, data);
 	record->ip = get(format, IP, data);
 	record->user_mode = get(format, USER_MODE, data);
+	record->event_data = get(format, EVENT_DATA, data);
 	record->result = get(format, RESULT, data);
+	record->flags = get(format, FLAGS, data);
 	record->duration = get(format, DURATION, data);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define VECTOR_NMI	2
 #define VECTOR_PF	14
 
 enum raw_kind {
@@ -27,7 +28,9 @@ struct raw_record {
 	unsigned long error_code;
 	unsigned long ip;
 	bool user_mode;
+	unsigned long event_data;
 	unsigned int result;
+	unsigned int flags;
 	unsigned long long duration;
 	char mark[16];		/* the mark's beginning */
 };

@@ -4,21 +4,16 @@
  * once, also inside of another one.
  *
  * Needs root, tracefs at /sys/kernel/tracing, debugfs at /sys/kernel/debug, the
- * options in ./config and the module test_modules/traps_raiser.ko. #MC needs
- * a kernel booted with mce=off, #CP one booted with ibt=warn.
- * Raising #NM and #CP makes the kernel warn.
+ * options in ./config and the module test_modules/traps_raiser.ko. #CP needs a
+ * kernel booted with ibt=warn. Raising #NM and #CP makes the kernel warn, which is
+ * left out if that makes it panic.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "fixture.h"
+#include "invasive_fixture.h"
 #include "memory.h"
 
 /* The segment that the module loads, the last one of the GDT for TLS. */
@@ -38,155 +33,53 @@ FIXTURE_VARIANT(kernel) {
 	const char *raise;		/* what to tell the module */
 	const char *name;
 	unsigned int vector;
-	unsigned long error_code;
 	const char *ip;
+	/* The rest by name */
+	unsigned long error_code;
+	const char *result;		/* if not FIXUP */
 	bool int_n;			/* raised by INT n */
+	bool warns;			/* the kernel warns of it */
 	const char *boot;		/* on the kernel's command line, or NULL */
 	const char *absent;		/* why the CPU may not raise it */
 };
 
-FIXTURE_VARIANT_ADD(kernel, de) {
-	.raise	= "de",
-	.name	= "#DE",
-	.vector	= 0,
-	.ip	= "raise_de_ip",
-};
+#define KERNEL(name, ...) FIXTURE_VARIANT_ADD(kernel, name) { __VA_ARGS__ }
 
-FIXTURE_VARIANT_ADD(kernel, of) {
-	.raise	= "of",
-	.name	= "#OF",
-	.vector	= 4,
-	.ip	= "raise_of_ip",
-	.int_n	= true,
-};
-
-FIXTURE_VARIANT_ADD(kernel, ud) {
-	.raise	= "ud",
-	.name	= "#UD",
-	.vector	= 6,
-	.ip	= "raise_ud_ip",
-};
-
-FIXTURE_VARIANT_ADD(kernel, nm) {
-	.raise	= "nm",
-	.name	= "#NM",
-	.vector	= 7,
-	.ip	= "raise_nm_ip",
-};
-
-FIXTURE_VARIANT_ADD(kernel, old_mf) {
-	.raise	= "old_mf",
-	.name	= "OLD_MF",
-	.vector	= 9,
-	.ip	= "raise_old_mf_ip",
-	.int_n	= true,
-};
+KERNEL(de, "de", "#DE", 0, "raise_de_ip");
+KERNEL(of, "of", "#OF", 4, "raise_of_ip", .int_n = true);
+KERNEL(ud, "ud", "#UD", 6, "raise_ud_ip");
+KERNEL(nm, "nm", "#NM", 7, "raise_nm_ip", .result = "HANDLED", .warns = true);
+KERNEL(old_mf, "old_mf", "OLD_MF", 9, "raise_old_mf_ip", .int_n = true);
 
 #ifndef __x86_64__
-FIXTURE_VARIANT_ADD(kernel, ts) {
-	.raise	= "ts",
-	.name	= "#TS",
-	.vector	= 10,
-	.ip	= "raise_ts_ip",
-};
+KERNEL(ts, "ts", "#TS", 10, "raise_ts_ip");
 #endif
 
-FIXTURE_VARIANT_ADD(kernel, np) {
-	.raise	= "np",
-	.name	= "#NP",
-	.vector	= 11,
-	.error_code = ABSENT_SELECTOR,
-	.ip	= "raise_np_ip",
-};
-
-FIXTURE_VARIANT_ADD(kernel, ss) {
-	.raise	= "ss",
-	.name	= "#SS",
-	.vector	= 12,
-	.error_code = ABSENT_SELECTOR,
-	.ip	= "raise_ss_ip",
-};
-
-FIXTURE_VARIANT_ADD(kernel, gp_selector) {
-	.raise	= "gp_selector",
-	.name	= "#GP",
-	.vector	= 13,
-	.error_code = 0xfff8,
-	.ip	= "raise_gp_selector_ip",
-};
+KERNEL(np, "np", "#NP", 11, "raise_np_ip", .error_code = ABSENT_SELECTOR);
+KERNEL(ss, "ss", "#SS", 12, "raise_ss_ip", .error_code = ABSENT_SELECTOR);
+KERNEL(gp_selector, "gp_selector", "#GP", 13, "raise_gp_selector_ip", .error_code = 0xfff8);
 
 #ifdef __x86_64__
-FIXTURE_VARIANT_ADD(kernel, gp) {
-	.raise	= "gp",
-	.name	= "#GP",
-	.vector	= 13,
-	.ip	= "raise_gp_ip",
-};
+KERNEL(gp, "gp", "#GP", 13, "raise_gp_ip");
 #endif
 
-FIXTURE_VARIANT_ADD(kernel, spurious) {
-	.raise	= "spurious",
-	.name	= "SPURIOUS",
-	.vector	= 15,
-	.ip	= "raise_spurious_ip",
-	.int_n	= true,
-};
-
-FIXTURE_VARIANT_ADD(kernel, mf) {
-	.raise	= "mf",
-	.name	= "#MF",
-	.vector	= 16,
-	.ip	= "raise_mf_ip",
-};
-
-FIXTURE_VARIANT_ADD(kernel, mf_int) {
-	.raise	= "mf_int",
-	.name	= "#MF",
-	.vector	= 16,
-	.ip	= "raise_mf_int_ip",
-	.int_n	= true,
-};
-
-FIXTURE_VARIANT_ADD(kernel, mc) {
-	.raise	= "mc",
-	.name	= "#MC",
-	.vector	= 18,
-	.ip	= "raise_mc_ip",
-	.int_n	= true,
-	.boot	= "mce=off",
-};
-
-FIXTURE_VARIANT_ADD(kernel, xf) {
-	.raise	= "xf",
-	.name	= "#XF",
-	.vector	= 19,
-	.ip	= "raise_xf_ip",
-	.absent	= "the CPU does not raise SIMD exceptions",
-};
-
-FIXTURE_VARIANT_ADD(kernel, xf_int) {
-	.raise	= "xf_int",
-	.name	= "#XF",
-	.vector	= 19,
-	.ip	= "raise_xf_int_ip",
-	.int_n	= true,
-};
+KERNEL(spurious, "spurious", "SPURIOUS", 15, "raise_spurious_ip", .result = "SPURIOUS",
+	.int_n = true);
+KERNEL(mf, "mf", "#MF", 16, "raise_mf_ip");
+KERNEL(mf_int, "mf_int", "#MF", 16, "raise_mf_int_ip", .int_n = true);
+KERNEL(xf, "xf", "#XF", 19, "raise_xf_ip",
+	.absent = "the CPU does not raise SIMD exceptions");
+KERNEL(xf_int, "xf_int", "#XF", 19, "raise_xf_int_ip", .int_n = true);
 
 #ifdef __x86_64__
-FIXTURE_VARIANT_ADD(kernel, cp) {
-	.raise	= "cp",
-	.name	= "#CP",
-	.vector	= 21,
-	.error_code = 3,
-	.ip	= "raise_cp_ip",
-	.boot	= "ibt=warn",
-	.absent	= "the CPU or the kernel has no indirect branch tracking",
-};
+KERNEL(cp, "cp", "#CP", 21, "raise_cp_ip", .error_code = 3, .result = "HANDLED",
+	.warns = true, .boot = "ibt=warn",
+	.absent = "the CPU or the kernel has no indirect branch tracking");
 #endif
 
 static const char *raiser_command;
 
-static void raise_in_kernel(struct report *report, bool traced)
+static void raise_in_kernel(struct report *report, int round)
 {
 	report->error = module_write("raise", raiser_command);
 }
@@ -197,12 +90,17 @@ static void start_raiser(struct __test_metadata *_metadata, struct child *child,
 {
 	raiser_command = raise;
 	start(_metadata, child, raise_in_kernel);
-	if (absent && child->report->error == ENODEV) {
-		child_end(child);
-		trace_remove();
-		module_unload();
+	if (absent && child->report->error == ENODEV)
 		SKIP(return, "%s", absent);
-	}
+}
+
+static bool warning_panics(void)
+{
+	char *text = file_read("/proc/sys/kernel/panic_on_warn");
+	bool panics = text && atoi(text);
+
+	free(text);
+	return panics;
 }
 
 FIXTURE_SETUP(kernel)
@@ -211,6 +109,8 @@ FIXTURE_SETUP(kernel)
 		SKIP(return, "with FRED INT n is not an exception in the kernel");
 	if (variant->boot && !file_has_word("/proc/cmdline", variant->boot))
 		SKIP(return, "the kernel was not booted with %s", variant->boot);
+	if (variant->warns && warning_panics())
+		SKIP(return, "the kernel warns, which makes it panic");
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
@@ -219,44 +119,73 @@ FIXTURE_SETUP(kernel)
 
 FIXTURE_TEARDOWN_PARENT(kernel)
 {
-	tear_down_module(_metadata);
+	tear_down(_metadata);
 }
 
-/* One entry and one exit, at the instruction of the module. */
+/*
+ * One entry and one exit, at the instruction of the module; nothing when it is off or
+ * rejected by a filter.
+ */
 TEST_F(kernel, recorded)
 {
-	const struct trace_record *exit;
 	struct trace trace;
-	char text[128];
+	char text[160], filter[32];
 
-	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
+	snprintf(text, sizeof(text), "vector=%s *", variant->name);
+	check_off(_metadata, &self->child, "trap", filter, text);
+	let_work(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(0, self->child.report->error);
-	snprintf(text, sizeof(text), "%s vector=%u error_code=0x%lx ip=%s ?traps_raiser? kernel",
-		 variant->name, variant->vector, variant->error_code, variant->ip);
+	snprintf(text, sizeof(text),
+		 "vector=%s mode=kernel error_code=0x%lx ip=%s+0x*/0x* ?traps_raiser? event_data=0x0",
+		 variant->name, variant->error_code, variant->ip);
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
+	expect_exit(_metadata, &self->child, &trace, text, variant->result ?: "FIXUP", 0);
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
-	EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=%s *", variant->ip));
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=%s+*", variant->ip));
 	EXPECT_TRUE(trace_balanced(&trace));
-
-	exit = trace_find(&trace, "trap_exit");
-	ASSERT_NE(NULL, exit);
-	EXPECT_LT(0, exit->duration);
-	EXPECT_LT(exit->duration, self->child.report->time);
 }
 
-/* What is off is not recorded. */
-TEST_F(kernel, off)
+/* --- Tests of what is not recorded */
+
+static void raise_mc_and_de(struct report *report, int round)
 {
-	check_off(_metadata, &self->child);
+	report->error = module_write("raise", "mc") ?: module_write("raise", "de");
 }
 
-/* What the filter rejects is not recorded. */
-TEST_F(kernel, rejected)
+FIXTURE(unrecorded) {
+	struct child child;
+};
+
+FIXTURE_SETUP(unrecorded)
 {
-	check_rejected(_metadata, &self->child, variant->name, variant->vector);
+	if (file_has_word("/proc/cpuinfo", "fred"))
+		SKIP(return, "with FRED INT n is not an exception in the kernel");
+	if (!file_has_word("/proc/cmdline", "mce=off"))
+		SKIP(return, "the kernel was not booted with mce=off");
+	set_up_module(_metadata);
+	if (_metadata->exit_code)
+		return;
+	start(_metadata, &self->child, raise_mc_and_de);
+}
+
+FIXTURE_TEARDOWN_PARENT(unrecorded)
+{
+	tear_down(_metadata);
+}
+
+/* The handler of machine checks runs, and the next exception is recorded. */
+TEST_F(unrecorded, mc)
+{
+	struct trace trace;
+
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, self->child.report->error);
+	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "vector=#DE *"));
+	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=#DE *"));
+	EXPECT_EQ(2, trace.count);
 }
 
 /* --- Tests of page faults that end in a rare way */
@@ -283,41 +212,25 @@ FIXTURE_VARIANT(kernel_pf) {
 	const char *raise;
 	const char *error_code;
 	const char *address;		/* a symbol of the module */
-	bool is_ip;			/* the address, without its upper half, is the ip */
-	const char *ip;
 	const char *result;
+	const char *ip;			/* NULL: the address, without its upper half */
 	const char *absent;		/* why it may not be raised */
 };
 
+#define KERNEL_PF(name, ...) FIXTURE_VARIANT_ADD(kernel_pf, name) { __VA_ARGS__ }
+
 /* The page tables allow what the fault was about. */
-FIXTURE_VARIANT_ADD(kernel_pf, spurious) {
-	.raise	= "pf_spurious",
-	.error_code = "PROT|WRITE",
-	.address = "traps_raiser_watched",
-	.ip	= "raise_pf_ip ?traps_raiser?",
-	.result	= "SPURIOUS",
-	.absent	= "with FRED a handler cannot be jumped to",
-};
+KERNEL_PF(spurious, "pf_spurious", "PROT|WRITE", "traps_raiser_watched", "SPURIOUS",
+	  .ip = "raise_pf_ip+0x*/0x* ?traps_raiser?", .absent = "with FRED a handler cannot be jumped to");
 
 #ifdef __x86_64__
 /* A K8 may lose the upper half of an address to jump to. */
-FIXTURE_VARIANT_ADD(kernel_pf, erratum) {
-	.raise	= "pf_erratum",
-	.error_code = "INSTR",
-	.address = "raise_pf_erratum_resume",
-	.is_ip	= true,
-	.result	= "ERRATUM",
-	.absent	= "the CPU is not a K8",
-};
+KERNEL_PF(erratum, "pf_erratum", "INSTR", "raise_pf_erratum_resume", "SPURIOUS",
+	  .absent = "the CPU is not a K8");
 #else
 /* The kernel's part of a page directory is copied when it is needed. */
-FIXTURE_VARIANT_ADD(kernel_pf, vmalloc) {
-	.raise	= "pf_vmalloc",
-	.error_code = "0",
-	.address = "traps_raiser_watched",
-	.ip	= "raise_pf_ip ?traps_raiser?",
-	.result	= "KERNEL",
-};
+KERNEL_PF(vmalloc, "pf_vmalloc", "0", "traps_raiser_watched", "KERNEL",
+	  .ip = "raise_pf_ip+0x*/0x* ?traps_raiser?");
 #endif
 
 FIXTURE_SETUP(kernel_pf)
@@ -330,45 +243,39 @@ FIXTURE_SETUP(kernel_pf)
 
 FIXTURE_TEARDOWN_PARENT(kernel_pf)
 {
-	tear_down_module(_metadata);
+	tear_down(_metadata);
 }
 
 TEST_F(kernel_pf, recorded)
 {
 	unsigned long address = find_symbol(variant->address);
-	const struct trace_record *exit;
 	struct trace trace;
 	char text[160];
 
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(0, self->child.report->error);
 	ASSERT_NE(0, address);
-	if (variant->is_ip)
-		snprintf(text, sizeof(text), "address=0x%1$x error_code=%2$s ip=0x%1$x kernel",
-			 (unsigned int)address, variant->error_code);
-	else
-		snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s kernel",
+	if (variant->ip)
+		snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s mode=kernel",
 			 address, variant->error_code, variant->ip);
+	else
+		snprintf(text, sizeof(text), "address=0x%1$x error_code=%2$s ip=0x%1$x mode=kernel",
+			 (unsigned int)address, variant->error_code);
 	EXPECT_EQ(1, trace_count(&trace, "page_fault_entry", "%s", text));
-	expect_result(_metadata, &trace, text, variant->result);
+	expect_exit(_metadata, &self->child, &trace, text, variant->result, 0);
 	EXPECT_EQ(2, trace_count(&trace, "*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
-
-	exit = trace_find(&trace, "page_fault_exit");
-	ASSERT_NE(NULL, exit);
-	EXPECT_LT(0, exit->duration);
-	EXPECT_LT(exit->duration, self->child.report->time);
 }
 
 /* --- Tests of exceptions that need something set up for them */
 
-static void create_pipe(struct report *report, bool traced)
+static void create_pipe(struct report *report, int round)
 {
 	static char *map;
 
-	if (!traced)
+	if (!round)
 		map = map_filled();
 	if (!map)
 		report->failed = true;
@@ -385,17 +292,14 @@ FIXTURE_SETUP(kernel_bp)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	if (trace_add_kprobe("create_pipe_files")) {
-		trace_remove();
+	if (kprobe_add("create_pipe_files"))
 		SKIP(return, "no kprobe on create_pipe_files");
-	}
 	start(_metadata, &self->child, create_pipe);
 }
 
 FIXTURE_TEARDOWN_PARENT(kernel_bp)
 {
 	tear_down(_metadata);
-	EXPECT_EQ(0, trace_remove_kprobe());
 }
 
 /*
@@ -404,17 +308,18 @@ FIXTURE_TEARDOWN_PARENT(kernel_bp)
  */
 TEST_F(kernel_bp, recorded)
 {
-	static const char text[] = "#BP vector=3 error_code=0x0 ip=create_pipe_files kernel";
+	static const char text[] = 
+		"vector=#BP mode=kernel error_code=0x0 ip=create_pipe_files+0x*/0x* event_data=0x0";
 	struct trace trace;
 
-	ASSERT_EQ(0, trace_enable_kprobe());
+	ASSERT_EQ(0, kprobe_enable());
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 
-	EXPECT_EQ(1, trace_kprobe_hits());
+	EXPECT_EQ(1, kprobe_hits());
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
-	EXPECT_EQ(0, trace_count(&trace, "trap_*", "* user"));
+	expect_exit(_metadata, &self->child, &trace, text, "CONSUMED", 0);
+	EXPECT_EQ(0, trace_count(&trace, "trap_*", "* mode=user *"));
 	EXPECT_GE(2, trace_count(&trace, "trap_entry", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
@@ -447,39 +352,39 @@ FIXTURE_SETUP(kernel_db)
 
 FIXTURE_TEARDOWN_PARENT(kernel_db)
 {
-	tear_down_module(_metadata);
+	tear_down(_metadata);
 }
 
 /* A watchpoint that the kernel hits. */
 TEST_F(kernel_db, recorded)
 {
 	static const char text[] =
-		"#DB vector=1 error_code=0x0 ip=raise_db_ip ?traps_raiser? kernel";
+		"vector=#DB mode=kernel error_code=0x0 ip=raise_db_ip+0x*/0x* ?traps_raiser? event_data=0x[1248]";
 	struct trace trace;
 
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 	close(self->watchpoint);
 
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "%s", text));
+	expect_exit(_metadata, &self->child, &trace, text, "CONSUMED", 0);
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
 /* --- Tests of exceptions inside of exceptions */
 
-static void touch_page(struct report *report, bool traced)
+static void touch_page(struct report *report, int round)
 {
 	static char *map;
 
-	if (!traced)
+	if (!round)
 		map = map_untouched();
 	if (!map) {
 		report->failed = true;
 		return;
 	}
-	report->address = (unsigned long)map + (traced ? PAGE : 0);
+	report->address = (unsigned long)map + round * PAGE;
 	raise_write((void *)report->address);
 }
 
@@ -492,17 +397,14 @@ FIXTURE_SETUP(bp_in_pf)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	if (trace_add_kprobe("handle_mm_fault")) {
-		trace_remove();
+	if (kprobe_add("handle_mm_fault"))
 		SKIP(return, "no kprobe on handle_mm_fault");
-	}
 	start(_metadata, &self->child, touch_page);
 }
 
 FIXTURE_TEARDOWN_PARENT(bp_in_pf)
 {
 	tear_down(_metadata);
-	EXPECT_EQ(0, trace_remove_kprobe());
 }
 
 /* A breakpoint inside of a page fault's handler. */
@@ -510,13 +412,13 @@ TEST_F(bp_in_pf, recorded)
 {
 	struct trace trace, inside;
 
-	ASSERT_EQ(0, trace_enable_kprobe());
+	ASSERT_EQ(0, kprobe_enable());
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 
 	inside = trace_inside(&trace, "address=0x%lx ", self->child.report->address);
-	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "#BP * ip=handle_mm_fault kernel"));
-	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "#BP * ip=handle_mm_fault kernel"));
+	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "vector=#BP mode=kernel * ip=handle_mm_fault+*"));
+	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "vector=#BP mode=kernel * ip=handle_mm_fault+*"));
 	EXPECT_TRUE(trace_balanced(&inside));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
@@ -527,6 +429,7 @@ FIXTURE(nmi_in_pf) {
 
 FIXTURE_SETUP(nmi_in_pf)
 {
+	trace_nmis = true;
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
@@ -536,7 +439,7 @@ FIXTURE_SETUP(nmi_in_pf)
 
 FIXTURE_TEARDOWN_PARENT(nmi_in_pf)
 {
-	tear_down_module(_metadata);
+	tear_down(_metadata);
 }
 
 /* An NMI inside of a page fault's handler. */
@@ -545,27 +448,27 @@ TEST_F(nmi_in_pf, recorded)
 	struct trace trace, inside;
 
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 
 	inside = trace_inside(&trace, "address=0x%lx ", self->child.report->address);
-	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "NMI * kernel"));
-	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "NMI * kernel"));
+	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "vector=NMI mode=kernel *"));
+	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "vector=NMI mode=kernel *"));
 	EXPECT_TRUE(trace_balanced(&inside));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
 #ifdef __x86_64__
-static void store_gdt(struct report *report, bool traced)
+static void store_gdt(struct report *report, int round)
 {
 	static char *map;
 
-	if (!traced)
+	if (!round)
 		map = map_untouched();
 	if (!map) {
 		report->failed = true;
 		return;
 	}
-	report->address = (unsigned long)map + (traced ? PAGE : 0);
+	report->address = (unsigned long)map + round * PAGE;
 	raise_sgdt((void *)report->address);
 }
 
@@ -594,14 +497,14 @@ TEST_F(pf_in_gp, recorded)
 	struct trace trace, inside;
 
 	turn_on(_metadata, "traps");
-	finish(_metadata, &self->child, &trace);
+	let_work(_metadata, &self->child, &trace);
 
 	EXPECT_EQ(0, self->child.report->raised_count);
-	inside = trace_inside(&trace, "#GP vector=13 error_code=0x0 ip=0x%lx user",
+	inside = trace_inside(&trace, "vector=#GP mode=user error_code=0x0 ip=0x%lx ",
 			      (unsigned long)raise_sgdt_ip);
-	EXPECT_EQ(1, trace_count(&inside, "page_fault_entry", "address=0x%lx * kernel",
+	EXPECT_EQ(1, trace_count(&inside, "page_fault_entry", "address=0x%lx * mode=kernel",
 				 self->child.report->address));
-	EXPECT_EQ(1, trace_count(&inside, "page_fault_exit", "address=0x%lx * kernel result=MINOR",
+	EXPECT_EQ(1, trace_count(&inside, "page_fault_exit", "address=0x%lx * mode=kernel result=MINOR",
 				 self->child.report->address));
 	EXPECT_TRUE(trace_balanced(&inside));
 	EXPECT_TRUE(trace_balanced(&trace));

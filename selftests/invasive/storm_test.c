@@ -8,26 +8,19 @@
  *
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/ucontext.h>
+#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "fixture.h"
+#include "invasive_fixture.h"
 #include "memory.h"
 #include "raw.h"
-#include "userfault.h"
 
 #ifdef __x86_64__
 #define REG_IP		REG_RIP
@@ -42,10 +35,11 @@
 #define RECORD_SIZE	64		/* bytes, at most */
 #define TIMEOUT		600		/* seconds, for a million */
 
-/* enum page_fault_result */
+/* enum trap_result */
 enum {
 	MINOR, MAJOR, RETRY, OOM, SIGBUS_SENT, HWPOISON, SIGSEGV_SENT, FIXUP,
-	RESULTS = 14,
+	SIGNAL_SENT = 14,
+	RESULTS,
 };
 
 #define VECTORS		33
@@ -63,7 +57,7 @@ struct thread {
 	/* Signals of exceptions by vector, and what causes none */
 	unsigned long raised[VECTORS];
 	unsigned long fixups;
-	long minflt, majflt;
+	long minflt, majflt, switches[2];
 };
 
 static struct storm {
@@ -116,7 +110,7 @@ static void on_exception(int signal, siginfo_t *info, void *context)
 		count(&self_thread->raised[regs[REG_TRAPNO]]);
 	if (resume)
 		regs[REG_IP] = (unsigned long)resume;
-	if (regs[REG_IP] == (greg_t)(unsigned long)raise_db_ip3)
+	if (regs[REG_IP] == (greg_t)(unsigned long)raise_db3_ip)
 		regs[REG_EFL] &= ~FLAG_TF;
 }
 
@@ -254,6 +248,8 @@ static void *thread_main(void *data)
 	getrusage(RUSAGE_THREAD, &after);
 	thread->minflt = after.ru_minflt - before.ru_minflt;
 	thread->majflt = after.ru_majflt - before.ru_majflt;
+	thread->switches[0] = after.ru_nvcsw - before.ru_nvcsw;
+	thread->switches[1] = after.ru_nivcsw - before.ru_nivcsw;
 	meet();
 	/* No more tracing. */
 	meet();
@@ -368,13 +364,21 @@ static int hotplugs;
 static void set_online(const char *online)
 {
 	const char *file = hotplug_file();
-	int fd = file ? open(file, O_WRONLY) : -1;
 
-	if (fd < 0)
-		return;
-	if (write(fd, online, 1) == 1)
+	if (file && !file_write(file, online))
 		hotplugs++;
-	close(fd);
+}
+
+/* It is busy while another one is changed. */
+static int switch_on(const char *file, const char *online)
+{
+	int error = file_write(file, online);
+
+	for (int i = 0; i < 100 && error == -EBUSY; i++) {
+		usleep(10000);
+		error = file_write(file, online);
+	}
+	return error;
 }
 
 static void *hotplug(void *unused)
@@ -495,6 +499,7 @@ struct task {
 	bool known;		/* that these are all */
 	int epoch;
 	unsigned long exits[VECTORS], results[RESULTS];
+	long switches[2];	/* by itself, and not */
 };
 
 struct check {
@@ -503,7 +508,7 @@ struct check {
 	/* Between the marks "off" and "on", events come as they like */
 	bool off;
 	int epoch;
-	unsigned long records, alone, errors;
+	unsigned long records, alone, errors, preempted, migrated;
 };
 
 #define MARK_OFF	"off"
@@ -513,7 +518,7 @@ static bool same(const struct raw_record *entry, const struct raw_record *exit)
 {
 	return entry->vector == exit->vector && entry->address == exit->address &&
 	       entry->error_code == exit->error_code && entry->ip == exit->ip &&
-	       entry->user_mode == exit->user_mode;
+	       entry->event_data == exit->event_data && entry->user_mode == exit->user_mode;
 }
 
 /* Otherwise the clocks of two CPUs may differ, and with them duration and time. */
@@ -569,6 +574,13 @@ static void check_exit(struct check *check, struct task *task,
 	task->exits[record->vector % VECTORS]++;
 	if (record->vector == VECTOR_PF)
 		task->results[record->result % RESULTS]++;
+	else if (record->vector != VECTOR_NMI && record->user_mode &&
+		 record->result != SIGNAL_SENT)
+		complain(check, "no signal", record);
+	task->switches[0] += !!(record->flags & SLEPT);
+	task->switches[1] += !!(record->flags & PREEMPTED);
+	check->preempted += !!(record->flags & PREEMPTED);
+	check->migrated += !!(record->flags & MIGRATED);
 	if (!record->duration && check->stable_clock)
 		complain(check, "no duration", record);
 
@@ -578,6 +590,10 @@ static void check_exit(struct check *check, struct task *task,
 			complain(check, "not what the last entry says", record);
 		if (record->duration > record->time - entry->time && check->stable_clock)
 			complain(check, "too long a duration", record);
+		if (record->cpu != entry->cpu && !(record->flags & MIGRATED))
+			complain(check, "not said to have migrated", record);
+		if (record->cpu == entry->cpu && record->flags & MIGRATED)
+			complain(check, "not migrated", record);
 	} else if (task->known) {
 		complain(check, "no entry", record);
 	} else {
@@ -624,7 +640,7 @@ static void check_pairs(struct __test_metadata *_metadata, struct check *check)
 	struct raw *raw = raw_open();
 	struct raw_record record;
 
-	ASSERT_NE(NULL, raw);
+	ASSERT_TRUE(!!raw);
 	memset(check, 0, sizeof(*check));
 	check->stable_clock = is_clock_stable();
 	if (!check->stable_clock)
@@ -650,7 +666,7 @@ static void check_counts(struct __test_metadata *_metadata, const struct check *
 
 		EXPECT_EQ(0, task->depth);
 		for (int vector = 0; vector < VECTORS; vector++) {
-			if (vector == VECTOR_PF)
+			if (vector == VECTOR_PF || vector == VECTOR_NMI)
 				continue;
 			EXPECT_EQ(thread->raised[vector], task->exits[vector]) {
 				TH_LOG("vector %d", vector);
@@ -662,6 +678,8 @@ static void check_counts(struct __test_metadata *_metadata, const struct check *
 		EXPECT_LE(thread->fixups, task->results[FIXUP]);
 		EXPECT_EQ(thread->minflt, task->results[MINOR]);
 		EXPECT_EQ(thread->majflt, task->results[MAJOR]);
+		EXPECT_LE(task->switches[0], thread->switches[0]);
+		EXPECT_LE(task->switches[1], thread->switches[1]);
 	}
 }
 
@@ -714,19 +732,23 @@ FIXTURE_SETUP(storm)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	if (variant->disturb & HOTPLUG &&
-	    (!hotplug_file() ||
-	     sysconf(_SC_NPROCESSORS_ONLN) < sysconf(_SC_NPROCESSORS_CONF))) {
-		trace_remove();
+	if (!(variant->disturb & HOTPLUG))
+		return;
+	if (!hotplug_file() || sysconf(_SC_NPROCESSORS_ONLN) < sysconf(_SC_NPROCESSORS_CONF))
 		SKIP(return, "not all CPUs are on, or the last one cannot be switched off");
-	}
+	undo_later(switch_on, hotplug_file(), "1");
 }
 
 FIXTURE_TEARDOWN_PARENT(storm)
 {
-	if (variant->disturb & HOTPLUG)
-		set_online("1");
 	tear_down(_metadata);
+}
+
+static bool is_preemptible(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT");
 }
 
 /* Everything is recorded, in pairs that say the same. */
@@ -749,6 +771,11 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	EXPECT_LE(2 * count, check.records);
 	EXPECT_EQ(!!(variant->disturb & HOTPLUG), hotplugs > 0);
 	check_counts(_metadata, &check);
+	TH_LOG("%lu exits say PREEMPTED, %lu MIGRATED", check.preempted, check.migrated);
+	if (is_preemptible())
+		EXPECT_LT(0, check.preempted);
+	if (is_preemptible() && variant->disturb & MIGRATE && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		EXPECT_LT(0, check.migrated);
 }
 
 FIXTURE(overrun) {
@@ -769,7 +796,7 @@ FIXTURE_TEARDOWN_PARENT(overrun)
 TEST_F_TIMEOUT(overrun, counted, TIMEOUT)
 {
 	unsigned long entries, read = 0;
-	char filter[THREADS * 32] = "";
+	char filter[THREADS * 32] = "", no_nmi[THREADS * 32 + 32];
 	struct raw_record record;
 	struct raw *raw;
 	long lost;
@@ -779,7 +806,11 @@ TEST_F_TIMEOUT(overrun, counted, TIMEOUT)
 	for (int i = 0; i < THREADS; i++)
 		snprintf(filter + strlen(filter), sizeof(filter) - strlen(filter),
 			 "%scommon_pid == %d", i ? " || " : "", storm.threads[i].tid);
-	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_entry/filter", filter));
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
+	snprintf(no_nmi, sizeof(no_nmi), "vector != %d && (%s)", VECTOR_NMI, filter);
+	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", no_nmi));
+	ASSERT_EQ(0, trace_write("events/traps/trap_exit/filter", no_nmi));
 	turn_on(_metadata, "traps");
 	disturb(_metadata, 0);
 	storm_start();
@@ -794,7 +825,7 @@ TEST_F_TIMEOUT(overrun, counted, TIMEOUT)
 	EXPECT_EQ(2 * storm_sum(), entries + lost);
 
 	raw = raw_open();
-	ASSERT_NE(NULL, raw);
+	ASSERT_TRUE(!!raw);
 	while (raw_next(raw, &record))
 		read++;
 	EXPECT_FALSE(raw_failed(raw));
@@ -831,20 +862,21 @@ static const struct operation {
 	{ "events/traps/trap_exit/trigger", "hist:keys=vector", "!hist:keys=vector" },
 	{ "events/traps/page_fault_exit/trigger", "hist:keys=result,duration.log2",
 	  "!hist:keys=result,duration.log2" },
-	{ TRACE_OTHER "events/traps/enable", "1", "0" },
-	{ TRACE_OTHER "events/traps/page_fault_exit/enable", "1", "0" },
-	{ TRACE_OTHER "events/traps/trap_entry/enable", "1", "0" },
-	{ TRACE_OTHER "events/traps/trap_entry/trigger", "stacktrace:3", "!stacktrace" },
-	{ TRACE_OTHER "events/traps/trap_exit/trigger", "snapshot:3", "!snapshot" },
-	{ TRACE_OTHER "events/traps/trap_entry/trigger",
+	{ OTHER "events/traps/enable", "1", "0" },
+	{ OTHER "events/traps/page_fault_exit/enable", "1", "0" },
+	{ OTHER "events/traps/trap_entry/enable", "1", "0" },
+	{ OTHER "events/traps/trap_entry/trigger", "stacktrace:3", "!stacktrace" },
+	{ OTHER "events/traps/trap_exit/trigger", "snapshot:3", "!snapshot" },
+	{ OTHER "events/traps/trap_entry/trigger",
 	  "enable_event:traps:page_fault_exit", "!enable_event:traps:page_fault_exit" },
-	{ TRACE_OTHER "events/traps/page_fault_exit/filter", "result == 6", "0" },
-	{ TRACE_OTHER "snapshot", "1", "0" },
-	{ TRACE_OTHER "current_tracer", "function", "nop" },
-	{ TRACE_OTHER "current_tracer", "function_graph", "nop" },
-	{ TRACE_TOP "events/traps/enable", "1", "0" },
-	{ TRACE_TOP "events/traps/trap_exit/enable", "1", "0" },
-	{ TRACE_TOP "events/traps/page_fault_entry/enable", "1", "0" },
+	{ OTHER "events/traps/page_fault_exit/filter", "result == 6", "0" },
+	{ OTHER "events/traps/trap_exit/filter", "result == 14 && flags == 0", "0" },
+	{ OTHER "snapshot", "1", "0" },
+	{ OTHER "current_tracer", "function", "nop" },
+	{ OTHER "current_tracer", "function_graph", "nop" },
+	{ TRACEFS "events/traps/enable", "1", "0" },
+	{ TRACEFS "events/traps/trap_exit/enable", "1", "0" },
+	{ TRACEFS "events/traps/page_fault_entry/enable", "1", "0" },
 };
 
 static void mark(struct __test_metadata *_metadata, const char *text)
@@ -855,7 +887,7 @@ static void mark(struct __test_metadata *_metadata, const char *text)
 /* A kernel may be without a tracer. */
 static bool is_possible(const struct operation *op)
 {
-	return strcmp(op->file, TRACE_OTHER "current_tracer") || trace_has_tracer(op->value);
+	return strcmp(op->file, OTHER "current_tracer") || trace_has_tracer(op->value);
 }
 
 static void operate(struct __test_metadata *_metadata, const struct operation *op)
@@ -884,19 +916,14 @@ static void operate_elsewhere(struct __test_metadata *_metadata,
 			      const struct operation *op)
 {
 	if (op == elsewhere) {
-		EXPECT_EQ(0, trace_remove_other());
-		ASSERT_EQ(0, trace_create_other());
-		trace_write(TRACE_OTHER "set_ftrace_filter", "handle_mm_fault");
+		EXPECT_EQ(0, other_remove());
+		ASSERT_EQ(0, other_create());
+		trace_write(OTHER "set_ftrace_filter", "handle_mm_fault");
 	}
 	if (is_possible(op))
 		operate(_metadata, op);
 	else
 		TH_LOG("no %s tracer", op->value);
-}
-
-static bool is_top_free(void)
-{
-	return !is_on(TRACE_TOP "events/traps/enable");
 }
 
 FIXTURE(toggle) {
@@ -908,16 +935,13 @@ FIXTURE_SETUP(toggle)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	if (!is_top_free()) {
-		trace_remove();
+	if (trace_is_on(TRACEFS "events/traps/enable"))
 		SKIP(return, "events/traps is in use");
-	}
+	undo_later(file_write, TRACEFS "events/traps/enable", "0");
 }
 
 FIXTURE_TEARDOWN_PARENT(toggle)
 {
-	trace_write(TRACE_TOP "events/traps/enable", "0");
-	trace_remove_other();
 	tear_down(_metadata);
 }
 
@@ -944,7 +968,7 @@ TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 	size_t i;
 
 	prepare_buffer(_metadata, 2 * count);
-	ASSERT_EQ(0, trace_create_other());
+	ASSERT_EQ(0, other_create());
 	storm_prepare(_metadata, count);
 	turn_on(_metadata, "traps");
 	disturb(_metadata, INTERRUPT | MIGRATE);
@@ -969,213 +993,11 @@ TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 	storm_small(_metadata, true);
 	check_pairs(_metadata, &check);
 	check_counts(_metadata, &check);
-	EXPECT_EQ(0, trace_remove_other());
+	EXPECT_EQ(0, other_remove());
 
 	storm_small(_metadata, false);
 	EXPECT_EQ(0, stat_sum("entries"));
-	EXPECT_FALSE(is_on(TRACE_TOP "events/traps/enable"));
-}
-
-/* --- Tests of a page fault that sleeps */
-
-#define SLEEP_US	50000
-
-static struct {
-	const char *file, *value;	/* written while it sleeps */
-	bool migrate;
-	pid_t tid;
-} asleep;
-
-/* To the CPUs on which it may not run now */
-static void move(pid_t tid)
-{
-	cpu_set_t all, now;
-
-	CPU_ZERO(&all);
-	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-		CPU_SET(cpu, &all);
-	sched_getaffinity(tid, sizeof(now), &now);
-	CPU_XOR(&now, &now, &all);
-	sched_setaffinity(tid, sizeof(now), &now);
-}
-
-static void on_fault(void *address)
-{
-	nap(SLEEP_US);
-	if (asleep.file)
-		trace_write(asleep.file, asleep.value);
-	if (asleep.migrate)
-		move(asleep.tid);
-	userfault_copy(address);
-}
-
-static void raise_asleep(struct report *report, bool traced)
-{
-	static char *map;
-
-	if (!traced) {
-		asleep.tid = gettid();
-		map = userfault_map(2, false, on_fault);
-	}
-	if (!map) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)map + (traced ? PAGE : 0);
-	raise_write((void *)report->address);
-}
-
-FIXTURE(asleep) {
-	struct child child;
-};
-
-FIXTURE_VARIANT(asleep) {
-	const char *before;		/* on from the beginning */
-	const char *off;		/* but off again */
-	const char *other;		/* on in another instance */
-	const char *file, *value;
-	bool migrate;
-	int entries, exits;
-};
-
-FIXTURE_VARIANT_ADD(asleep, on) {
-	.before		= "traps",
-	.entries	= 1,
-	.exits		= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, migrated) {
-	.before		= "traps",
-	.migrate	= true,
-	.entries	= 1,
-	.exits		= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, exit_alone) {
-	.before		= "traps",
-	.off		= "events/traps/page_fault_entry/enable",
-	.exits		= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, entry_alone) {
-	.before		= "traps",
-	.off		= "events/traps/page_fault_exit/enable",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, switched_on) {
-	.file		= "events/traps/enable",
-	.value		= "1",
-};
-
-FIXTURE_VARIANT_ADD(asleep, exit_switched_on) {
-	.before		= "traps/page_fault_entry",
-	.file		= "events/traps/page_fault_exit/enable",
-	.value		= "1",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, switched_off) {
-	.before		= "traps",
-	.file		= "events/traps/enable",
-	.value		= "0",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, entry_switched_off) {
-	.before		= "traps",
-	.file		= "events/traps/page_fault_entry/enable",
-	.value		= "0",
-	.entries	= 1,
-	.exits		= 1,
-};
-
-/* What is recorded at all is decided for all instances together. */
-FIXTURE_VARIANT_ADD(asleep, switched_on_as_another) {
-	.other		= TRACE_OTHER "events/traps/enable",
-	.file		= "events/traps/enable",
-	.value		= "1",
-	.exits		= 1,
-};
-
-FIXTURE_SETUP(asleep)
-{
-	char *cpus;
-
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	if (!userfault_available(false)) {
-		trace_remove();
-		SKIP(return, "no userfaultfd");
-	}
-	asleep.file = variant->file;
-	asleep.value = variant->value;
-	asleep.migrate = variant->migrate;
-	start(_metadata, &self->child, raise_asleep);
-	cpus = trace_read(TRACE_TOP "tracing_cpumask");
-	ASSERT_NE(NULL, cpus);
-	ASSERT_EQ(0, trace_write("tracing_cpumask", cpus));
-	/* The untraced page fault may have switched something on. */
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-}
-
-FIXTURE_TEARDOWN_PARENT(asleep)
-{
-	trace_remove_other();
-	tear_down(_metadata);
-}
-
-static bool is_on_cpu(int cpu, const char *event, unsigned long address)
-{
-	char file[64], record[64], *text;
-	bool found;
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace", cpu);
-	snprintf(record, sizeof(record), " %s: address=0x%lx ", event, address);
-	text = trace_read(file);
-	found = text && strstr(text, record);
-	free(text);
-	return found;
-}
-
-/* The duration covers the sleep, also if it ends on another CPU. */
-TEST_F(asleep, recorded)
-{
-	const struct trace_record *exit;
-	const struct report *report = self->child.report;
-	struct trace trace;
-	char text[64];
-
-	if (variant->migrate && sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "one CPU only");
-	if (variant->before)
-		turn_on(_metadata, variant->before);
-	if (variant->off)
-		ASSERT_EQ(0, trace_write(variant->off, "0"));
-	if (variant->other) {
-		ASSERT_EQ(0, trace_create_other());
-		ASSERT_EQ(0, trace_write(variant->other, "1"));
-	}
-	finish(_metadata, &self->child, &trace);
-	snprintf(text, sizeof(text), "address=0x%lx *", report->address);
-
-	EXPECT_EQ(variant->entries, trace_count(&trace, "page_fault_entry", "%s", text));
-	EXPECT_EQ(variant->exits, trace_count(&trace, "page_fault_exit", "%s", text));
-	EXPECT_EQ(variant->exits,
-		  trace_count(&trace, "page_fault_exit", "%sresult=" USERFAULT_RESULT, text));
-	EXPECT_LE(1, report->minflt + report->majflt);
-	EXPECT_LE(SLEEP_US * 1000, report->time);
-	if (!variant->exits)
-		return;
-	exit = trace_find(&trace, "page_fault_exit");
-	ASSERT_NE(NULL, exit);
-	EXPECT_LE(SLEEP_US * 1000, exit->duration);
-	EXPECT_LT(exit->duration, report->time);
-	/* The untraced one has migrated the child, too, this one moves it back. */
-	EXPECT_TRUE(is_on_cpu(self->child.cpu, "page_fault_exit", report->address));
-	EXPECT_EQ(!variant->migrate && variant->entries,
-		  is_on_cpu(self->child.cpu, "page_fault_entry", report->address));
+	EXPECT_FALSE(trace_is_on(TRACEFS "events/traps/enable"));
 }
 
 TEST_HARNESS_MAIN
