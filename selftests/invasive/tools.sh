@@ -14,16 +14,20 @@ faults=100
 # See raise_traps.c.
 frame=0x10000000 pages='address >= 0x20000000 && address < 0x30000000'
 # How they are shown, and what follows the error code.
-address='address=0x2[0-9a-f]{7}' rest='ip=0x[0-9a-f]+ user result=MINOR duration=[1-9][0-9]*$'
+address='address=0x2[0-9a-f]{7}'
+rest='ip=0x[0-9a-f]+ mode=user result=MINOR flags=[A-Z0-9_|]+ duration=[1-9][0-9]*ns$'
 tracing=/sys/kernel/tracing
 instance=$tracing/instances/traps_tools_$$
+optimization=/proc/sys/debug/kprobes-optimization optimized=''
 work=$(mktemp -d) || exit "$KSFT_FAIL"
 
 cleanup() {
+	[ -z "$optimized" ] || echo "$optimized" >$optimization
 	[ ! -d "$instance" ] || rmdir "$instance"
 	rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
 
 # Lines of a FILE with a PATTERN; the number expected.
 expect_lines() {
@@ -68,10 +72,10 @@ stop_instance() {
 		return 1
 	}
 	expect_lines 0 "page_fault_e.*: address=$frame " "$work/trace" &&
-		expect_lines "$faults" "page_fault_entry: $address .* user" "$work/trace" &&
-		expect_lines "$faults" "page_fault_exit: $address .* user result=MINOR" \
+		expect_lines "$faults" "page_fault_entry: $address .* mode=user$" "$work/trace" &&
+		expect_lines "$faults" "page_fault_exit: $address .* mode=user result=MINOR" \
 			"$work/trace" &&
-		expect_lines 2 'trap_exit: #BP .* user' "$work/trace"
+		expect_lines 2 'trap_exit: vector=#BP mode=user .* result=SIGNAL' "$work/trace"
 }
 
 # survives NAME CMD...: CMD runs the program, and records the events too
@@ -187,10 +191,10 @@ callchains dwarf,1024
 bpf tracepoint:traps:page_fault_entry "@ = str(uptr($frame));"
 bpf tracepoint:traps:page_fault_exit "@ = *(uint64 *)uptr($frame);"
 # By a breakpoint: optimized, it would not be in an NMI's context.
-optimization=$(cat /proc/sys/debug/kprobes-optimization)
-echo 0 >/proc/sys/debug/kprobes-optimization
+optimized=$(cat $optimization)
+echo 0 >$optimization
 bpf kprobe:trace_event_raw_event_page_fault_exit "@ = str(uptr($frame));"
-echo "$optimization" >/proc/sys/debug/kprobes-optimization
+echo "$optimized" >$optimization
 
 shows perf 'perf stat: all are counted' perf_stat
 shows perf 'perf record: filter that accepts' perf_filtered $faults 'duration > 0'
