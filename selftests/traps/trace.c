@@ -132,12 +132,13 @@ static void __attribute__((constructor)) begin(void)
 		exit(KSFT_FAIL);
 	if (!fork()) {
 		setsid();
-		close(STDIN_FILENO);
-		close(STDOUT_FILENO);
-		close(STDERR_FILENO);
+		/* fds[0] is one of these if it was started without them. */
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			if (fd != fds[0])
+				close(fd);
 		close(fds[1]);
 		signal(SIGHUP, SIG_IGN);
-		while (read(fds[0], &byte, 1) < 0)
+		while (read(fds[0], &byte, 1) < 0 && errno == EINTR)
 			;
 		undo_all();
 		_exit(0);

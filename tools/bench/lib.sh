@@ -53,7 +53,7 @@ kernel_of() {
 
 # How many patches the traps events are; what follows is not about exceptions.
 alone() {
-	sed '/^# Cheaper recording/,$d; /^#/d; /^$/d' "$root/patches/$v/series" | wc -l
+	sed '/^# \(sched\|tracing\): /,$d; /^#/d; /^$/d' "$root/patches/$v/series" | wc -l
 }
 
 # make_modules KERNEL SETS: the modules that SETS need, in $work/modules
