@@ -153,14 +153,15 @@ trace_cmd_filtered() {
 		expect_lines "$faults" 'page_fault_exit:' "$work/out"
 }
 
-# What is recorded in the instance, by the kernel and by trace-cmd.
+# What is recorded in the instance, by the kernel and by trace-cmd, which leaves out the
+# size of a function.
 trace_cmd_text() {
 	mkdir "$instance" &&
 		echo 1 >"$instance/events/traps/enable" &&
 		$raise &&
 		echo 0 >"$instance/tracing_on" || return
 	event='s/.*: (trap_e[a-z]*|page_fault_e[a-z]*): */\1: /p'
-	sed -nE "$event" "$instance/trace" >"$work/trace"
+	sed -nE "s,(\+0x[0-9a-f]+)/0x[0-9a-f]+,\1,; $event" "$instance/trace" >"$work/trace"
 	trace-cmd extract -B "${instance##*/}" -o "$work/trace.dat" >"$work/out" 2>&1 || return
 	[ ! -d "$instance" ] || rmdir "$instance"
 	trace-cmd report -q -i "$work/trace.dat" | sed -nE "$event" >"$work/out"
