@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Memory in the state that a page fault needs, none of it huge.
- */
+/* None of the memory is huge. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

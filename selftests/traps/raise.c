@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A child process that raises exceptions when it is told to, on one CPU, and
- * reports the signals that it got. trace_marker tells where the work begins
- * and ends.
- */
+/* trace_marker tells where the child's work begins and ends. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The tracefs instance is named after the process that runs all tests.
- */
+/* The tracefs instance is named after the process that runs all tests. */
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -397,7 +395,8 @@ const struct trace_record *trace_find(const struct trace *trace, const char *eve
 /* For the log of a test that failed. */
 void trace_print(const struct trace *trace, int max)
 {
-	for (int i = 0; i < trace->count && i < max; i++)
-		fprintf(stderr, "#   %s: %s flags=0x%x\n", trace->records[i].event,
-			trace->records[i].text, trace->records[i].flags);
+	const struct trace_record *record = trace->records;
+
+	for (; max-- && record < trace->records + trace->count; record++)
+		fprintf(stderr, "#   %s: %s %#x\n", record->event, record->text, record->flags);
 }

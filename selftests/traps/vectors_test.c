@@ -140,6 +140,15 @@ static void store_gdt(void)
 	raise_sgdt(map + trap_round * PAGE);
 }
 
+/* Then the kernel makes up an address of the GDT. */
+static bool has_umip(void)
+{
+	unsigned short gdt[5];
+
+	raise_sgdt(gdt);
+	return !gdt[1] && gdt[2] == 0xfffe;
+}
+
 static void store_gdt_absent(void)
 {
 	raise_sgdt(map_absent());
@@ -169,7 +178,7 @@ FIXTURE_VARIANT(trap) {
 	unsigned short cs;		/* the handler of a #UD returns to it */
 	bool other;			/* the signal tells of another exception */
 	int kernel;			/* only with kernels of so many bits, or 0 */
-	const char *cpu;		/* in /proc/cpuinfo */
+	bool umip;
 	const char *absent;		/* why another signal may be raised, or none */
 };
 
@@ -214,10 +223,10 @@ VARIANT(gp_selector, load_es_beyond_gdt, SIGSEGV, "#GP", 13, .error_code = 0xfff
 VARIANT(gp_iret, raise_iret, SIGSEGV, "#GP", 13, .ip = { raise_iret_ip },
 	.resume = raise_iret_resume, .kernel = 64);
 VARIANT(gp_umip, store_gdt, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_sgdt_ip },
-	.cpu = "umip");
+	.umip = true);
 /* The signal is that of a page fault of the program. */
 VARIANT(gp_umip_absent, store_gdt_absent, SIGSEGV, "#GP", 13, .other = true,
-	.ip = { raise_sgdt_ip }, .resume = raise_sgdt_resume, .cpu = "umip");
+	.ip = { raise_sgdt_ip }, .resume = raise_sgdt_resume, .umip = true);
 VARIANT(gp_iopl, disable_interrupts, 0, "#GP", 13, .result = "EMULATED", .ip = { raise_cli_ip },
 	.resume = raise_cli_resume, .absent = "no iopl()");
 /* The kernel cannot return to user mode; ip is where it was to go on. */
@@ -253,8 +262,8 @@ FIXTURE_SETUP(trap)
 
 	if (variant->kernel && variant->kernel != kernel_bits())
 		SKIP(return, "only %d-bit kernels", variant->kernel);
-	if (variant->cpu && !file_has_word("/proc/cpuinfo", variant->cpu))
-		SKIP(return, "the CPU or the kernel has no %s", variant->cpu);
+	if (variant->umip && !has_umip())
+		SKIP(return, "the CPU or the kernel has no UMIP");
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
