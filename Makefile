@@ -10,26 +10,26 @@ MAKEFLAGS += --no-print-directory
 # The quick ones first; what follows a "-" is the check's argument.
 MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
 CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
-	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce \
+	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-oops \
 	$(MACHINES:%=doublefault-%) \
 	coverage formats boottime bench \
 	trapstat collector tracecmd \
-	demo kernelshark gate-build-entry
+	demo kernelshark gate-build-entry sanitizers
 # What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm upstream \
-	tracers chrome lttng systemtap deb
+LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm crash killed upstream \
+	bench-size tracers chrome lttng systemtap deb
 # What has to hold before the series is posted, without what is in those two.
 GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
 # Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
 ifneq ($(KERNEL),7.3)
 CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
-LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm,$(LONG_CHECKS))
+LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm crash killed,$(LONG_CHECKS))
 GATES =
 endif
 # Those of both that run in the guest of "make kernel".
-GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm \
+GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm killed \
 	trapstat collector tracecmd tracers chrome lttng \
-	%-x86_64-qemu %-x86_64-bochs %-mce,$(CHECKS) $(LONG_CHECKS))
+	%-x86_64-qemu %-x86_64-bochs %-mce %-oops,$(CHECKS) $(LONG_CHECKS))
 
 .PHONY: help
 help:
@@ -43,7 +43,7 @@ help:
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
-	@echo '  make lkml                the queue as mails in build/lkml; DRY_RUN=1 shows them only'
+	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
 	@echo '  make gate-NAME           one of the gates'
 	@echo '  make deb                 Debian packages for a real machine: tools/deb/README.md'
@@ -87,8 +87,6 @@ deb: source
 
 .PHONY: bench
 bench: of-7.3 kernel
-	@tools/kernel/vanilla $(KERNEL)
-	@tools/kernel/build $(KERNEL)-vanilla x86_64-guest
 	@tools/bench/all $(KERNEL)
 
 .PHONY: check check-all $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%)
@@ -118,7 +116,7 @@ rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
-	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run)
+	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
 setup-gates: source
 	@tools/setup gates
 gates: of-7.3 kernel setup-gates

@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the test programs' fixtures have in common: each test has a tracefs
- * instance, a child that raises exceptions, and nothing is left behind.
+ * instance and a child that raises exceptions, and nothing is left behind.
  */
 #ifndef _TRAPS_FIXTURE_H
 #define _TRAPS_FIXTURE_H
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "module.h"
 #include "raise.h"
 #include "trace.h"
 
-static inline bool is_on(const char *file)
-{
-	char *text = trace_read(file);
-	bool on = text && text[0] != '0';
-
-	free(text);
-	return on;
-}
+#define CLOCK	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 /* What FIXTURE_SETUP() of all fixtures has in common. */
 static inline void set_up(struct __test_metadata *_metadata)
@@ -36,43 +27,13 @@ static inline void set_up(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, trace_create());
 }
 
-/* Nothing may be left behind. */
 static inline void tear_down(struct __test_metadata *_metadata)
 {
 	struct trace trace;
 
 	if (!__test_passed(_metadata) && !trace_get(&trace))
 		trace_print(&trace, 40);
-	EXPECT_EQ(0, trace_write("events/enable", "0"));
-	trace_remove_triggers();
-	EXPECT_FALSE(is_on("events/traps/enable"));
-	EXPECT_EQ(0, trace_remove());
-}
-
-/* The same, of tests that need the module. */
-static inline void set_up_module(struct __test_metadata *_metadata)
-{
-	int error = geteuid() ? 0 : module_load();
-
-	if (error)
-		SKIP(return, "test_modules/traps_raiser.ko: %s", strerror(error));
-	set_up(_metadata);
-}
-
-static inline void tear_down_module(struct __test_metadata *_metadata)
-{
-	tear_down(_metadata);
-	EXPECT_EQ(0, module_unload());
-}
-
-/* For several children, one after the other: all on one CPU, as tracing is. */
-static inline void stay_on_cpu(struct __test_metadata *_metadata)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	EXPECT_EQ(0, undo_all());
 }
 
 /* Starts a child and sets tracing up for it; no event is on yet. */
@@ -83,61 +44,82 @@ static inline void start(struct __test_metadata *_metadata, struct child *child,
 	ASSERT_EQ(0, trace_prepare(child->pid, child->cpu));
 }
 
-static inline void turn_on(struct __test_metadata *_metadata, const char *event)
+static inline void turn(struct __test_metadata *_metadata, const char *event,
+			const char *on)
 {
 	char file[64];
 
 	snprintf(file, sizeof(file), "events/%s/enable", event);
-	ASSERT_EQ(0, trace_write(file, "1")) {
+	ASSERT_EQ(0, trace_write(file, on)) {
 		TH_LOG("%s", event);
 	}
 }
 
+static inline void turn_on(struct __test_metadata *_metadata, const char *event)
+{
+	turn(_metadata, event, "1");
+}
+
 /* Lets the child work, and gets what was recorded of it. */
-static inline void finish(struct __test_metadata *_metadata, struct child *child,
-			  struct trace *trace)
+static inline void let_work(struct __test_metadata *_metadata, struct child *child,
+			    struct trace *trace)
 {
 	ASSERT_EQ(0, child_go(child));
-	ASSERT_EQ(0, trace_write("tracing_on", "0"));
-	child_end(child);
 	ASSERT_FALSE(trace_lost(child->cpu));
 	ASSERT_EQ(0, trace_get(trace));
 }
 
-/* Expects one page fault that begins with TEXT, and says how it ended. */
-static inline void expect_result(struct __test_metadata *_metadata,
-				 const struct trace *trace, const char *text,
-				 const char *result)
+/*
+ * Lets the child work after the events were on for a moment, and while the filter
+ * rejects what it raises. The events remain on, without a filter.
+ */
+static inline void check_off(struct __test_metadata *_metadata, struct child *child,
+			     const char *event, const char *filter, const char *text)
 {
-	EXPECT_EQ(1, trace_count(trace, "page_fault_exit", "%s result=%s", text, result));
-	TH_LOG("result %s", result);
-}
-
-/* Lets the child work after the events were on for a moment. */
-static inline void check_off(struct __test_metadata *_metadata, struct child *child)
-{
+	char files[2][64];
 	struct trace trace;
 
 	turn_on(_metadata, "traps");
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-	finish(_metadata, child, &trace);
+	turn(_metadata, "traps", "0");
+	let_work(_metadata, child, &trace);
 	EXPECT_EQ(0, trace.count);
+
+	turn_on(_metadata, "traps");
+	for (int i = 0; i < 2; i++) {
+		snprintf(files[i], sizeof(files[i]), "events/traps/%s_%s/filter", event,
+			 i ? "exit" : "entry");
+		ASSERT_EQ(0, trace_write(files[i], filter));
+	}
+	let_work(_metadata, child, &trace);
+	EXPECT_EQ(0, trace_count(&trace, "*", "%s", text));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, trace_write(files[i], "0"));
 }
 
-/* Lets the child work while filters accept everything but its exception. */
-static inline void check_rejected(struct __test_metadata *_metadata,
-				  struct child *child, const char *name,
-				  unsigned int vector)
-{
-	struct trace trace;
-	char filter[32];
+/* Flags that nothing is known of: the task may be preempted anywhere. */
+static unsigned int ignored_flags;
 
-	snprintf(filter, sizeof(filter), "vector != %u", vector);
-	ASSERT_EQ(0, trace_write("events/traps/trap_entry/filter", filter));
-	ASSERT_EQ(0, trace_write("events/traps/trap_exit/filter", filter));
-	turn_on(_metadata, "traps");
-	finish(_metadata, child, &trace);
-	EXPECT_EQ(0, trace_count(&trace, "trap_*", "%s *", name));
+/* Expects one exit with that text and result, those flags, and a true duration. */
+static inline void expect_exit(struct __test_metadata *_metadata, const struct child *child,
+			       const struct trace *trace, const char *text,
+			       const char *result, unsigned int flags)
+{
+	const struct trace_record *exit;
+	char pattern[256];
+
+	snprintf(pattern, sizeof(pattern), "%s result=%s", text, result);
+	EXPECT_EQ(1, trace_count(trace, "*_exit", "%s", pattern)) {
+		TH_LOG("%s", pattern);
+	}
+	exit = trace_find(trace, "*_exit", pattern);
+	if (!exit)
+		return;
+	EXPECT_EQ(flags, exit->flags & ~(ignored_flags | PREEMPTED));
+	EXPECT_LT(0, exit->duration);
+	/* Otherwise the clocks of the kernel and of the child differ. */
+	if (file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock"))
+		EXPECT_LT(exit->duration, child->report->time);
+	TH_LOG("result %s", result);
 }
 
 #endif

@@ -2,19 +2,18 @@
 /*
  * Memory in the state that a page fault needs, none of it huge.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memory.h"
-#include "raise.h"
 
 char *map_anonymous(int pages)
 {
@@ -29,39 +28,37 @@ char *map_anonymous(int pages)
 
 char *map_untouched(void)
 {
-	return map_anonymous(2);
+	return map_anonymous(ROUNDS);
 }
 
 char *map_absent(void)
 {
-	char *map = map_anonymous(2);
+	char *map = map_anonymous(ROUNDS);
 
-	return map && !munmap(map, 2 * PAGE) ? map : NULL;
+	return map && !munmap(map, ROUNDS * PAGE) ? map : NULL;
 }
 
 /* Filled with RET instructions. */
 char *map_filled(void)
 {
-	char *map = map_anonymous(2);
+	char *map = map_anonymous(ROUNDS);
 
-	return map ? memset(map, 0xc3, 2 * PAGE) : NULL;
+	return map ? memset(map, 0xc3, ROUNDS * PAGE) : NULL;
 }
 
 char *map_read_only(void)
 {
 	char *map = map_filled();
 
-	return map && !mprotect(map, 2 * PAGE, PROT_READ) ? map : NULL;
+	return map && !mprotect(map, ROUNDS * PAGE, PROT_READ) ? map : NULL;
 }
 
 char *map_zero_page(void)
 {
-	char *map = map_anonymous(2);
+	char *map = map_anonymous(ROUNDS);
 
-	if (map) {
-		raise_read(map);
-		raise_read(map + PAGE);
-	}
+	for (int page = 0; map && page < ROUNDS; page++)
+		raise_read(map + page * PAGE);
 	return map;
 }
 
@@ -71,7 +68,7 @@ char *map_beyond_eof(void)
 	char *map = MAP_FAILED;
 
 	if (file) {
-		map = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
+		map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
 		fclose(file);
 	}
 	return map == MAP_FAILED ? NULL : map;
@@ -91,29 +88,68 @@ void read_pipe(void *address)
 	close(fds[1]);
 }
 
-/*
- * A file on a file system with a block device, without a page of it cached, or
- * -1. In a mount namespace of our own, so that nothing has to be removed.
- */
-int open_uncached(int pages)
-{
-	char page[PAGE];
-	int fd;
+/* --- Memory whose page faults a thread of this process resolves, one range in each */
 
-	if (unshare(CLONE_NEWNS) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) ||
-	    system("cd /tmp && truncate -s 16M image && mkfs.ext4 -q -F image") ||
-	    system("mkdir /tmp/mnt && mount -o loop /tmp/image /tmp/mnt"))
-		return -1;
-	fd = open("/tmp/mnt/file", O_RDWR | O_CREAT, 0600);
-	if (fd < 0)
-		return -1;
-	memset(page, 1, sizeof(page));
-	for (int i = 0; i < pages; i++)
-		if (write(fd, page, sizeof(page)) != sizeof(page))
-			return -1;
-	if (fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
-		return -1;
-	return fd;
+static void (*on_userfault)(void *address);
+static int userfault = -1;
+
+static void *serve(void *unused)
+{
+	struct uffd_msg message;
+
+	while (read(userfault, &message, sizeof(message)) == sizeof(message))
+		if (message.event == UFFD_EVENT_PAGEFAULT)
+			on_userfault((void *)(unsigned long)message.arg.pagefault.address);
+	return NULL;
+}
+
+static void set_protection(void *address, int pages, unsigned long mode)
+{
+	struct uffdio_writeprotect protection = {
+		.range	= { (unsigned long)address, pages * PAGE },
+		.mode	= mode,
+	};
+
+	ioctl(userfault, UFFDIO_WRITEPROTECT, &protection);
+}
+
+char *userfault_map(int pages, bool protect, void (*on_fault)(void *address))
+{
+	char *map = map_anonymous(pages);
+	struct uffdio_register range = {
+		.range	= { (unsigned long)map, pages * PAGE },
+		.mode	= protect ? UFFDIO_REGISTER_MODE_WP : UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	pthread_t thread;
+
+	if (!map)
+		return NULL;
+	if (protect)
+		memset(map, 1, pages * PAGE);
+	on_userfault = on_fault;
+	userfault = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (userfault < 0 || ioctl(userfault, UFFDIO_API, &api) ||
+	    ioctl(userfault, UFFDIO_REGISTER, &range))
+		return NULL;
+	if (protect)
+		set_protection(map, pages, UFFDIO_WRITEPROTECT_MODE_WP);
+	return pthread_create(&thread, NULL, serve, NULL) ? NULL : map;
+}
+
+void userfault_copy(void *address)
+{
+	static char page[PAGE];
+	struct uffdio_copy copy = {
+		.dst	= (unsigned long)address & -PAGE,
+		.src	= (unsigned long)page,
+		.len	= PAGE,
+	};
+
+	ioctl(userfault, UFFDIO_COPY, &copy);
+}
+
+void userfault_unprotect(void *address)
+{
+	set_protection((void *)((unsigned long)address & -PAGE), 1, 0);
 }

@@ -32,168 +32,151 @@
 #define STACK		%esp
 #endif
 
-#define FUNCTION(name)	.globl name; .type name, @function; name
-#define LABEL(name)	.globl name; name
+#define RAISE(name)	.globl raise_##name; .type raise_##name, @function; raise_##name:
+#define IP(name)	.globl raise_##name##_ip; raise_##name##_ip:
+#define RESUME(name)	.globl raise_##name##_resume; raise_##name##_resume:
 
 	.text
 
-FUNCTION(raise_de):
+RAISE(de)
 	xor	%edx, %edx
 	mov	$1, %eax
 	xor	%ecx, %ecx
-LABEL(raise_de_ip):
-	div	%ecx
-LABEL(raise_de_resume):
-	ret
+IP(de)	div	%ecx
+RESUME(de)	ret
 
 /* The handler clears TF in the third step. */
-FUNCTION(raise_db):
+RAISE(db)
 	pushf
 	orl	$0x100, (STACK)
 	popf
 	nop
-LABEL(raise_db_ip1):
-	nop
-LABEL(raise_db_ip2):
-	nop
-LABEL(raise_db_ip3):
-	ret
+IP(db1)	nop
+IP(db2)	nop
+IP(db3)	ret
 
-FUNCTION(raise_bp):
+RAISE(bp)
 	int3
-LABEL(raise_bp_ip):
-	ret
+IP(bp)	ret
 
-FUNCTION(raise_of):
+RAISE(of)
 	int	$4
-LABEL(raise_of_ip):
-	ret
+IP(of)	ret
 
 #ifndef __x86_64__
-FUNCTION(raise_into):
+RAISE(into)
 	mov	$0x7fffffff, %eax
 	inc	%eax
 	into
-LABEL(raise_into_ip):
-	ret
+IP(into)	ret
 
-	.section .rodata
-bounds:	.long	0, 1
-	.text
-
-FUNCTION(raise_br):
+RAISE(br)
+	push	$1
+	push	$0
 	mov	$2, %eax
-LABEL(raise_br_ip):
-	bound	%eax, bounds
-LABEL(raise_br_resume):
+IP(br)	bound	%eax, (%esp)
+RESUME(br)	add	$8, %esp
 	ret
 #endif
 
 /* Like a breakpoint of a debugger in hardware. */
-FUNCTION(raise_int1):
+RAISE(int1)
 	.byte	0xf1
-LABEL(raise_int1_ip):
-	ret
+IP(int1)	ret
 
 /* void raise_watched(int *watched): on which there is a watchpoint */
-FUNCTION(raise_watched):
+RAISE(watched)
 	GET_ARGUMENT1
 	movl	$1, (ARGUMENT1)
-LABEL(raise_watched_ip):
-	ret
+IP(watched)	ret
 
 /* On its instruction there is a breakpoint in hardware. */
-FUNCTION(raise_executed):
-LABEL(raise_executed_ip):
-	ret
+RAISE(executed)
+IP(executed)	ret
+
+/* On its first instruction there is a uprobe. */
+RAISE(probed)
+	nop
+IP(probed)	ret
+
+/* Emulated for who has called iopl(). */
+RAISE(cli)
+IP(cli)	cli
+RESUME(cli)	ret
 
 /* void raise_es(unsigned int selector) */
-FUNCTION(raise_es):
+RAISE(es)
 	GET_ARGUMENT1
 	mov	ARGUMENT1, AX
-LABEL(raise_es_ip):
-	mov	%eax, %es
-LABEL(raise_es_resume):
-	ret
+IP(es)	mov	%eax, %es
+RESUME(es)	ret
 
 /* void raise_ss(unsigned int selector) */
-FUNCTION(raise_ss):
+RAISE(ss)
 	GET_ARGUMENT1
 	mov	ARGUMENT1, AX
-LABEL(raise_ss_ip):
-	mov	%eax, %ss
-LABEL(raise_ss_resume):
-	ret
+IP(ss)	mov	%eax, %ss
+RESUME(ss)	ret
 
 #ifdef __x86_64__
 /* An address that is not canonical, by the register that means the stack. */
-FUNCTION(raise_ss_canonical):
+RAISE(ss_canonical)
 	push	%rbp
 	movabs	$0x4000000000000000, %rbp
-LABEL(raise_ss_canonical_ip):
-	mov	(%rbp), %al
-LABEL(raise_ss_canonical_resume):
-	pop	%rbp
+IP(ss_canonical)	mov	(%rbp), %al
+RESUME(ss_canonical)	pop	%rbp
 	ret
 #endif
 
 /* IRET with NT set is a return from a nested task, of which there is none. */
-FUNCTION(raise_iret):
+RAISE(iret)
 	pushf
 	orl	$0x4000, (STACK)
 	popf
-LABEL(raise_iret_ip):
-	iretl
-LABEL(raise_iret_resume):
-	pushf
+IP(iret)	iretl
+RESUME(iret)	pushf
 	andl	$~0x4000, (STACK)
 	popf
 	ret
 
 /* The exception is raised by the next x87 instruction that waits for it. */
-FUNCTION(raise_mf):
+RAISE(mf)
 	fninit
 	push	$0x37b		/* all masked but division by zero */
 	fldcw	(STACK)
 	fld1
 	fldz
 	fdivrp
-LABEL(raise_mf_ip):
-	fwait
-LABEL(raise_mf_resume):
-	fninit
+IP(mf)	fwait
+RESUME(mf)	fninit
 	pop	AX
 	ret
 
-FUNCTION(raise_ac):
+RAISE(ac)
 	pushf
 	orl	$0x40000, (STACK)
 	popf
-LABEL(raise_ac_ip):
-	mov	1(STACK), %eax
-LABEL(raise_ac_resume):
-	pushf
+IP(ac)	mov	1(STACK), %eax
+RESUME(ac)	pushf
 	andl	$~0x40000, (STACK)
 	popf
 	ret
 
-FUNCTION(raise_xf):
+RAISE(xf)
 	push	$0x1d80		/* all masked but division by zero */
 	ldmxcsr	(STACK)
 	mov	$1, %eax
 	cvtsi2ss %eax, %xmm0
 	xorps	%xmm1, %xmm1
-LABEL(raise_xf_ip):
-	divss	%xmm1, %xmm0
-LABEL(raise_xf_resume):
-	movl	$0x1f80, (STACK)
+IP(xf)	divss	%xmm1, %xmm0
+RESUME(xf)	movl	$0x1f80, (STACK)
 	ldmxcsr	(STACK)
 	pop	AX
 	ret
 
 #ifdef __x86_64__
 /* A return address that is not the one on the shadow stack. */
-FUNCTION(raise_cp):
+RAISE(cp)
 	mov	$SYS_arch_prctl, %eax
 	mov	$ARCH_SHSTK_ENABLE, %edi
 	mov	$ARCH_SHSTK_SHSTK, %esi
@@ -204,76 +187,67 @@ FUNCTION(raise_cp):
 	nop			/* a call of what follows it has no shadow */
 1:	lea	raise_cp_resume(%rip), %rax
 	mov	%rax, (%rsp)
-LABEL(raise_cp_ip):
-	ret
+IP(cp)	ret
 	/* The handler resumes here, with the address still on the stack. */
-LABEL(raise_cp_resume):
-	add	$8, %rsp
+RESUME(cp)	add	$8, %rsp
 	mov	$SYS_arch_prctl, %eax
 	mov	$ARCH_SHSTK_DISABLE, %edi
 	mov	$ARCH_SHSTK_SHSTK, %esi
 	syscall
 2:	ret
 
-/* SGDT is emulated by the handler of #GP, which writes to memory. */
-FUNCTION(raise_sgdt):
-LABEL(raise_sgdt_ip):
-	sgdt	(%rdi)
+
+/* void raise_call_stackless(void *address): a call without a stack */
+RAISE(call_stackless)
+	push	%rbx
+	mov	%rsp, %rbx
+	xor	%esp, %esp
+	jmp	*%rdi
+RESUME(call_stackless)	mov	%rbx, %rsp
+	pop	%rbx
 	ret
 #endif
 
-FUNCTION(raise_ud):
-LABEL(raise_ud_ip):
-	ud2
-LABEL(raise_ud_resume):
-	ret
+/* void raise_sgdt(void *address): emulated by the handler of #GP, which writes */
+RAISE(sgdt)
+	GET_ARGUMENT1
+IP(sgdt)	sgdt	(ARGUMENT1)
+RESUME(sgdt)	ret
 
-FUNCTION(raise_gp):
-LABEL(raise_gp_ip):
-	hlt
-LABEL(raise_gp_resume):
-	ret
+RAISE(ud)
+IP(ud)	ud2
+RESUME(ud)	ret
+
+RAISE(gp)
+IP(gp)	hlt
+RESUME(gp)	ret
 
 /* void raise_read(void *address) */
-FUNCTION(raise_read):
+RAISE(read)
 	GET_ARGUMENT1
-LABEL(raise_read_ip):
-	mov	(ARGUMENT1), %al
-LABEL(raise_read_resume):
-	ret
+IP(read)	mov	(ARGUMENT1), %al
+RESUME(read)	ret
 
 /* void raise_write(void *address) */
-FUNCTION(raise_write):
+RAISE(write)
 	GET_ARGUMENT1
-LABEL(raise_write_ip):
-	movb	$1, (ARGUMENT1)
-LABEL(raise_write_resume):
-	ret
+IP(write)	movb	$1, (ARGUMENT1)
+RESUME(write)	ret
 
 /* void raise_fetch(void *address) */
-FUNCTION(raise_fetch):
+RAISE(fetch)
 	GET_ARGUMENT1
 	jmp	*ARGUMENT1
-LABEL(raise_fetch_resume):
-	ret
+RESUME(fetch)	ret
 
 /* void raise_read_framed(void *address, void *frame): frame is walked */
-FUNCTION(raise_read_framed):
+RAISE(read_framed)
 	GET_ARGUMENT1
 	GET_ARGUMENT2
 	push	FRAME
 	mov	ARGUMENT2, FRAME
 	mov	(ARGUMENT1), %al
 	pop	FRAME
-	ret
-
-/* void raise_spin(struct spin *spin): waits in user mode */
-FUNCTION(raise_spin):
-	GET_ARGUMENT1
-	movl	$1, 4(ARGUMENT1)
-1:	pause
-	cmpl	$0, (ARGUMENT1)
-	je	1b
 	ret
 
 	.section .note.GNU-stack, "", @progbits

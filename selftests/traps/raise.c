@@ -4,15 +4,17 @@
  * reports the signals that it got. trace_marker tells where the work begins
  * and ends.
  */
-#define _GNU_SOURCE
-#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/ucontext.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,11 +79,14 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
+	static char memory[1 << 16];
+	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
 	struct sigaction action = {
 		.sa_sigaction	= on_signal,
-		.sa_flags	= SA_SIGINFO,
+		.sa_flags	= SA_SIGINFO | SA_ONSTACK,
 	};
 
+	sigaltstack(&stack, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);
 }
@@ -95,7 +100,7 @@ static unsigned long long now(void)
 }
 
 /* Does the work between its marks. */
-static void do_work(work_t work, int marker, bool traced)
+static void do_work(work_t work, int marker, int round)
 {
 	struct rusage before, after;
 	unsigned long long start;
@@ -109,7 +114,7 @@ static void do_work(work_t work, int marker, bool traced)
 		report->failed = true;
 	getrusage(RUSAGE_SELF, &before);
 	start = now();
-	work(report, traced);
+	work(report, round);
 	report->time = now() - start;
 	getrusage(RUSAGE_SELF, &after);
 	if (write(marker, TRACE_END, strlen(TRACE_END)) < 0)
@@ -117,6 +122,8 @@ static void do_work(work_t work, int marker, bool traced)
 
 	report->minflt = after.ru_minflt - before.ru_minflt;
 	report->majflt = after.ru_majflt - before.ru_majflt;
+	report->nvcsw = after.ru_nvcsw - before.ru_nvcsw;
+	report->nivcsw = after.ru_nivcsw - before.ru_nivcsw;
 }
 
 static void child_main(work_t work, int cpu, int marker, int go, int done)
@@ -130,25 +137,38 @@ static void child_main(work_t work, int cpu, int marker, int go, int done)
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 	catch_signals();
 
-	do_work(work, marker, false);
-	if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 1)
-		_exit(1);
-	do_work(work, marker, true);
-	if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 0)
-		_exit(1);
+	for (int round = 0; round < ROUNDS; round++) {
+		do_work(work, marker, round);
+		if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 1)
+			break;
+	}
 	_exit(0);
 }
 
-/**
- * child_start - start a child and let it do the work untraced
- * @child: filled in for the other functions
- * @work: the work
- *
- * Return: 0 when the child waits for child_go(), else -1.
- */
+int kernel_bits(void)
+{
+	struct utsname name;
+
+	return uname(&name) || strcmp(name.machine, "x86_64") ? 32 : 64;
+}
+
+/* The number that sysfs has for a kind of events of perf, 0: none. */
+int perf_type(const char *name)
+{
+	char path[64], *text;
+	int type;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	text = file_read(path);
+	type = text ? atoi(text) : 0;
+	free(text);
+	return type;
+}
+
+/* Lets it do the work untraced. Returns 0 when it waits for child_go(), else -1. */
 int child_start(struct child *child, work_t work)
 {
-	int go[2], done[2], marker = trace_open_marker(), cpu = sched_getcpu();
+	int go[2], done[2], marker = trace_open("trace_marker", O_WRONLY), cpu = sched_getcpu();
 	pid_t pid;
 	char byte;
 
@@ -178,7 +198,7 @@ int child_start(struct child *child, work_t work)
 	return read(child->done, &byte, 1) == 1 && !report->failed ? 0 : -1;
 }
 
-/* Lets the child do the work a second time, and waits for it. */
+/* Lets the child do the work once more, and waits for it. */
 int child_go(struct child *child)
 {
 	char byte = 0;
@@ -186,11 +206,4 @@ int child_go(struct child *child)
 	if (write(child->go, &byte, 1) != 1 || read(child->done, &byte, 1) != 1)
 		return -1;
 	return report->failed ? -1 : 0;
-}
-
-void child_end(struct child *child)
-{
-	close(child->go);
-	close(child->done);
-	waitpid(child->pid, NULL, 0);
 }

@@ -23,16 +23,20 @@ struct report {
 	struct raised raised[8];	/* the first ones */
 	unsigned long long time;	/* nanoseconds that the work took */
 	unsigned long address;		/* what was accessed */
-	unsigned long minflt, majflt;	/* getrusage() of the work */
+	long step;			/* to that of the next round */
+	/* getrusage() of the work */
+	unsigned long minflt, majflt, nvcsw, nivcsw;
 	bool failed;			/* preparations failed */
 	int error;			/* errno of a system call that raised */
 };
 
+#define ROUNDS		4
+
 /*
- * Done twice: a first time to have all memory that it needs present, a second
- * time traced. Must not touch the same page to be faulted in again.
+ * Done ROUNDS times at most: in round 0 to have all memory that it needs present,
+ * then for child_go(). Must not touch the same page to be faulted in again.
  */
-typedef void (*work_t)(struct report *report, bool traced);
+typedef void (*work_t)(struct report *report, int round);
 
 struct child {
 	pid_t pid;
@@ -43,7 +47,9 @@ struct child {
 
 int child_start(struct child *child, work_t work);
 int child_go(struct child *child);
-void child_end(struct child *child);
+
+int kernel_bits(void);
+int perf_type(const char *name);
 
 /* Where the signal handler resumes, 0: where the signal was raised. */
 extern const char *raise_resume;
@@ -52,61 +58,39 @@ extern unsigned short raise_cs;
 /* How many single steps until the signal handler ends them. */
 extern int raise_steps;
 
-/* Between processes: one waits in user mode until the other ends that. */
-struct spin {
-	int end;
-	int begun;
-};
+/* raise.S; not all have both labels. */
+#define RAISER(name, ...) \
+	void raise_##name(__VA_ARGS__); \
+	extern const char raise_##name##_ip[], raise_##name##_resume[]
 
-/* raise.S */
-void raise_de(void);
-void raise_db(void);
-void raise_bp(void);
-void raise_of(void);
-void raise_ud(void);
-void raise_gp(void);
-void raise_into(void);
-void raise_br(void);
-void raise_int1(void);
-void raise_watched(int *watched);
-void raise_executed(void);
-void raise_es(unsigned int selector);
-void raise_ss(unsigned int selector);
-void raise_ss_canonical(void);
-void raise_iret(void);
-void raise_mf(void);
-void raise_ac(void);
-void raise_xf(void);
-void raise_cp(void);
-void raise_sgdt(void *address);
-void raise_spin(struct spin *spin);
-void raise_read(const void *address);
-void raise_write(void *address);
-void raise_fetch(const void *address);
-void raise_read_framed(const void *address, const void *frame);
+RAISER(de, void);
+RAISER(db, void);
+RAISER(bp, void);
+RAISER(of, void);
+RAISER(ud, void);
+RAISER(gp, void);
+RAISER(cli, void);
+RAISER(into, void);
+RAISER(br, void);
+RAISER(int1, void);
+RAISER(watched, int *watched);
+RAISER(executed, void);
+RAISER(probed, void);
+RAISER(es, unsigned int selector);
+RAISER(ss, unsigned int selector);
+RAISER(ss_canonical, void);
+RAISER(iret, void);
+RAISER(mf, void);
+RAISER(ac, void);
+RAISER(xf, void);
+RAISER(cp, void);
+RAISER(sgdt, void *address);
+RAISER(read, const void *address);
+RAISER(write, void *address);
+RAISER(fetch, const void *address);
+RAISER(read_framed, const void *address, const void *frame);
+RAISER(call_stackless, const void *address);
 
-extern const char raise_de_ip[], raise_de_resume[];
-extern const char raise_db_ip1[], raise_db_ip2[], raise_db_ip3[];
-extern const char raise_bp_ip[];
-extern const char raise_of_ip[];
-extern const char raise_ud_ip[], raise_ud_resume[];
-extern const char raise_gp_ip[], raise_gp_resume[];
-extern const char raise_into_ip[];
-extern const char raise_br_ip[], raise_br_resume[];
-extern const char raise_int1_ip[];
-extern const char raise_watched_ip[];
-extern const char raise_executed_ip[];
-extern const char raise_es_ip[], raise_es_resume[];
-extern const char raise_ss_ip[], raise_ss_resume[];
-extern const char raise_ss_canonical_ip[], raise_ss_canonical_resume[];
-extern const char raise_iret_ip[], raise_iret_resume[];
-extern const char raise_mf_ip[], raise_mf_resume[];
-extern const char raise_ac_ip[], raise_ac_resume[];
-extern const char raise_xf_ip[], raise_xf_resume[];
-extern const char raise_cp_ip[], raise_cp_resume[];
-extern const char raise_sgdt_ip[];
-extern const char raise_read_ip[], raise_read_resume[];
-extern const char raise_write_ip[], raise_write_resume[];
-extern const char raise_fetch_resume[];
+extern const char raise_db1_ip[], raise_db2_ip[], raise_db3_ip[];
 
 #endif

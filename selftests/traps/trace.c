@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tracefs instance is named after the process that runs all tests, which
- * removes it at its end if a test that was killed could not.
+ * The tracefs instance is named after the process that runs all tests.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace.h"
 
-#define TRACEFS		"/sys/kernel/tracing"
 #define BUFFER_KB	"16384"
 
-#define OPTIMIZATION	"/proc/sys/debug/kprobes-optimization"
-
-static char instance[64], other[80], kprobe_group[32], kprobe[40];
-static char optimization[8];
+char trace_instance[64];
+bool trace_nmis;
 static pid_t traced_pid;	/* 0: any */
 
 int file_write(const char *path, const char *value)
 {
-	int ret = 0, fd = open(path, O_WRONLY | O_APPEND);
+	int ret = 0, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -41,20 +38,15 @@ int file_write(const char *path, const char *value)
 char *file_read(const char *path)
 {
 	size_t size = 0, room = 1 << 16;
-	char *text = malloc(room);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : malloc(room);
 	ssize_t got;
-	int fd;
 
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || !text)
-		return NULL;
-	while ((got = read(fd, text + size, room - size - 1)) > 0) {
+	while (text && (got = read(fd, text + size, room - size - 1)) > 0) {
 		size += got;
 		if (room - size < 1 << 12) {
 			room *= 2;
 			text = realloc(text, room);
-			if (!text)
-				break;
 		}
 	}
 	close(fd);
@@ -75,57 +67,103 @@ bool file_has_word(const char *path, const char *word)
 	return found;
 }
 
-static void __attribute__((constructor)) find_names(void)
-{
-	char *text;
+/* --- Undoing, in the reverse order */
 
-	snprintf(instance, sizeof(instance), TRACEFS "/instances/traps_test_%d", getpid());
-	snprintf(other, sizeof(other), "%s_other", instance);
-	snprintf(kprobe_group, sizeof(kprobe_group), "traps_test_%d", getpid());
-	snprintf(kprobe, sizeof(kprobe), "%s/probe", kprobe_group);
-	text = file_read(OPTIMIZATION);
-	if (text)
-		snprintf(optimization, sizeof(optimization), "%s", text);
-	free(text);
+struct undo {
+	undo_t undo;
+	char path[128], text[128];
+};
+
+static struct {			/* shared by the processes of the program */
+	int count;
+	struct undo list[32];
+} *undos;
+
+/* Call it before what is to be undone is done. */
+void undo_later(undo_t undo, const char *path, const char *text)
+{
+	struct undo *new = &undos->list[undos->count];
+
+	if (undos->count == ARRAY_SIZE(undos->list))
+		abort();
+	new->undo = undo;
+	snprintf(new->path, sizeof(new->path), "%s", path);
+	snprintf(new->text, sizeof(new->text), "%s", text);
+	undos->count++;
+}
+
+/* Returns the first error. */
+int undo_all(void)
+{
+	int ret = 0;
+
+	for (; undos->count; undos->count--) {
+		const struct undo *last = &undos->list[undos->count - 1];
+		int error = last->undo(last->path, last->text);
+
+		ret = ret ?: error;
+	}
+	return ret;
+}
+
+/* Writes to a file of one line, until undo_all(). */
+int file_change(const char *path, const char *value)
+{
+	char *before = file_read(path);
+
+	if (!before)
+		return -errno;
+	undo_later(file_write, path, before);
+	free(before);
+	return file_write(path, value);
+}
+
+/* A process of its own session undoes what the others leave: they hold the pipe. */
+static void __attribute__((constructor)) begin(void)
+{
+	int fds[2];
+	char byte;
+
+	snprintf(trace_instance, sizeof(trace_instance), TRACEFS "instances/%s_%d",
+		 program_invocation_short_name, getpid());
+	undos = mmap(NULL, sizeof(*undos), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (undos == MAP_FAILED || pipe2(fds, O_CLOEXEC))
+		exit(KSFT_FAIL);
+	if (!fork()) {
+		setsid();
+		/* fds[0] is one of these if it was started without them. */
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			if (fd != fds[0])
+				close(fd);
+		close(fds[1]);
+		signal(SIGHUP, SIG_IGN);
+		while (read(fds[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		undo_all();
+		_exit(0);
+	}
+	close(fds[0]);
 }
 
 /* Runs at exit() of the harness; its children use _exit(). */
-static void __attribute__((destructor)) remove_left(void)
+static void __attribute__((destructor)) end(void)
 {
-	trace_remove();
-	trace_remove_other();
-	trace_remove_kprobe();
+	undo_all();
 }
 
-static void restore_optimization(void)
-{
-	if (*optimization)
-		file_write(OPTIMIZATION, optimization);
-}
-
-bool trace_exists(void)
-{
-	return !access(instance, F_OK);
-}
+/* --- The instance */
 
 bool trace_available(void)
 {
-	return !access(TRACEFS "/events/traps", F_OK) &&
-	       !access(TRACEFS "/instances", W_OK);
-}
-
-/* A test before may have been killed. */
-int trace_create(void)
-{
-	remove_left();
-	return mkdir(instance, 0700) ? -errno : 0;
+	return !access(TRACEFS "events/traps", F_OK) && !access(TRACEFS "instances", W_OK);
 }
 
 /* A dying child may hold the instance for another moment. */
-static int remove_instance(const char *path)
+int trace_remove(const char *path, const char *unused)
 {
-	for (int i = 0; i < 100; i++) {
-		if (!rmdir(path))
+	for (int i = 0; i < 200; i++) {
+		if (!rmdir(path) || errno == ENOENT)
 			return 0;
 		if (errno != EBUSY)
 			break;
@@ -134,33 +172,22 @@ static int remove_instance(const char *path)
 	return -errno;
 }
 
-int trace_remove(void)
+/* A test before may have been killed. */
+int trace_create(void)
 {
-	return remove_instance(instance);
+	undo_all();
+	undo_later(trace_remove, trace_instance, "");
+	return mkdir(trace_instance, 0700) ? -errno : 0;
 }
 
-/* A second instance: TRACE_OTHER in front of a file's name. */
-int trace_create_other(void)
-{
-	return mkdir(other, 0700) ? -errno : 0;
-}
-
-int trace_remove_other(void)
-{
-	return remove_instance(other);
-}
-
-/* The path of a file of the instance, or as the name's prefix says. */
+/* The path of a file of the instance, unless it begins with a slash. */
 static const char *path_of(const char *file)
 {
 	static __thread char path[256];
 
-	if (!strncmp(file, TRACE_TOP, strlen(TRACE_TOP)))
-		snprintf(path, sizeof(path), "%s/%s", TRACEFS, file + strlen(TRACE_TOP));
-	else if (!strncmp(file, TRACE_OTHER, strlen(TRACE_OTHER)))
-		snprintf(path, sizeof(path), "%s/%s", other, file + strlen(TRACE_OTHER));
-	else
-		snprintf(path, sizeof(path), "%s/%s", instance, file);
+	if (*file == '/')
+		return file;
+	snprintf(path, sizeof(path), "%s/%s", trace_instance, file);
 	return path;
 }
 
@@ -175,189 +202,72 @@ char *trace_read(const char *file)
 	return file_read(path_of(file));
 }
 
-bool trace_has_tracer(const char *name)
-{
-	return file_has_word(TRACEFS "/available_tracers", name);
-}
-
 int trace_open(const char *file, int flags)
 {
 	return open(path_of(file), flags | O_CLOEXEC);
 }
 
-/* Empties a file that takes that as a command, such as trace. */
-int trace_truncate(const char *file)
-{
-	int fd = trace_open(file, O_WRONLY | O_TRUNC);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-/* The exits' first: they may need what the entries' have. */
-void trace_remove_triggers(void)
-{
-	trace_truncate("events/traps/page_fault_exit/trigger");
-	trace_truncate("events/traps/trap_exit/trigger");
-	trace_truncate("events/traps/page_fault_entry/trigger");
-	trace_truncate("events/traps/trap_entry/trigger");
-}
-
-int trace_open_marker(void)
-{
-	return trace_open("trace_marker", O_WRONLY);
-}
-
 /*
- * Looks at one process only, which stays on one CPU. Not by set_event_pid: that
- * patches the scheduler, and QEMU (TCG) with several CPUs does not always
- * survive the breakpoints which that takes.
+ * Looks at one process only, which stays on one CPU, or not if @cpu is -1. Not by
+ * set_event_pid: that patches the scheduler, and QEMU (TCG) with several CPUs does
+ * not always survive the breakpoints which that takes.
  */
 int trace_prepare(pid_t pid, int cpu)
 {
 	char text[128];
 	int ret;
 
+	traced_pid = pid;
+	if (cpu < 0)
+		return 0;
 	snprintf(text, sizeof(text), "%x", 1U << cpu % 32);
 	for (int word = 0; word < cpu / 32 && strlen(text) < 100; word++)
 		strcat(text, ",00000000");
 	ret = trace_write("tracing_cpumask", text);
-	if (ret)
-		return ret;
-	traced_pid = pid;
 	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
-	return trace_write(text, BUFFER_KB);
-}
-
-/* A number in the CPU's stats, such as "entries", or -1. */
-long trace_stat(int cpu, const char *name)
-{
-	char file[64], *text, *line, *rest;
-	size_t length = strlen(name);
-	long number = -1;
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
-	text = trace_read(file);
-	rest = text;
-	while ((line = strsep(&rest, "\n")))
-		if (!strncmp(line, name, length) && line[length] == ':')
-			number = atol(line + length + 1);
-	free(text);
-	return number;
+	return ret ?: trace_write(text, BUFFER_KB);
 }
 
 /* Was anything not recorded for lack of room? */
 bool trace_lost(int cpu)
 {
-	return trace_stat(cpu, "overrun") || trace_stat(cpu, "dropped events");
-}
+	char file[64], *text;
+	bool lost;
 
-/*
- * Probes the function by a breakpoint: behind its first instruction, which may
- * be a call of ftrace that the kernel would use instead.
- */
-int trace_add_kprobe(const char *function)
-{
-	char text[128];
-	int ret = -EINVAL;
-
-	/* A breakpoint, not a jump instead of it. */
-	file_write(OPTIMIZATION, "0");
-	for (int offset = 5; offset < 32 && ret; offset++) {
-		snprintf(text, sizeof(text), "p:%s %s+%d", kprobe, function, offset);
-		ret = file_write(TRACEFS "/kprobe_events", text);
-	}
-	if (ret)
-		restore_optimization();
-	return ret;
-}
-
-int trace_enable_kprobe(void)
-{
-	char file[64];
-
-	snprintf(file, sizeof(file), "events/%s/enable", kprobe);
-	return trace_write(file, "1");
-}
-
-/* The n-th breakpoint at an address: of a function, or within one. */
-int trace_add_kprobe_at(unsigned long address, int n)
-{
-	char text[64];
-
-	file_write(OPTIMIZATION, "0");
-	snprintf(text, sizeof(text), "p:%s_%d 0x%lx", kprobe, n, address);
-	return file_write(TRACEFS "/kprobe_events", text);
-}
-
-int trace_turn_kprobe_at(int n, bool on)
-{
-	char file[64];
-
-	snprintf(file, sizeof(file), "events/%s_%d/enable", kprobe, n);
-	return trace_write(file, on ? "1" : "0");
-}
-
-int trace_filter_kprobes(const char *filter)
-{
-	char file[64];
-
-	snprintf(file, sizeof(file), "events/%s/filter", kprobe_group);
-	return trace_write(file, filter);
-}
-
-/* How often each of them was hit, also while another one was handled. */
-void trace_get_kprobe_hits(unsigned long *hits, int count)
-{
-	char *text = file_read(TRACEFS "/kprobe_profile"), *rest = text, *line;
-	unsigned long hit, missed;
-	int n;
-
-	memset(hits, 0, count * sizeof(*hits));
-	while (rest && (line = strsep(&rest, "\n")))
-		if (sscanf(line, " probe_%d %lu %lu", &n, &hit, &missed) == 3 && n < count)
-			hits[n] = hit + missed;
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
+	text = trace_read(file);
+	lost = !text || !strstr(text, "\noverrun: 0\n") || !strstr(text, "\ndropped events: 0\n");
 	free(text);
+	return lost;
 }
 
-bool trace_kprobe_exists(void)
-{
-	char *text = file_read(TRACEFS "/kprobe_events");
-	bool exists = text && strstr(text, kprobe_group);
+/* --- What was recorded */
 
-	free(text);
-	return exists;
+static unsigned int parse_flags(char *text)
+{
+	static const char * const names[] = {
+		"SLEPT", "PREEMPTED", "MIGRATED", "MMAP_LOCK", "RETRIED",
+	};
+	unsigned int flags = 0;
+	char *name;
+
+	while ((name = strsep(&text, "|")))
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			if (!strcmp(name, names[i]))
+				flags |= 1U << i;
+	return flags;
 }
 
-/* How often was it hit, also while another one was handled? */
-long trace_kprobe_hits(void)
+/* Exceptions that no test raises, and that come at any time. */
+static bool is_unwanted(const char *text)
 {
-	char *text = file_read(TRACEFS "/kprobe_profile");
-	unsigned long hits = 0, misses = 0;
-
-	if (text)
-		sscanf(text, " probe %lu %lu", &hits, &misses);
-	free(text);
-	return hits + misses;
-}
-
-/* All of this program. */
-int trace_remove_kprobe(void)
-{
-	char text[64];
-
-	if (!trace_kprobe_exists())
-		return 0;
-	restore_optimization();
-	snprintf(text, sizeof(text), "-:%s/", kprobe_group);
-	return file_write(TRACEFS "/kprobe_events", text);
+	return !trace_nmis && (!fnmatch("vector=NMI *", text, 0) ||
+			       !fnmatch("vector=#V[EC] *", text, 0));
 }
 
 /*
  * Splits "comm-pid [cpu] flags time: event: text", where comm has 16 columns,
- * and takes the duration off the end of the text.
+ * and takes flags and duration off the end of the text.
  */
 static bool parse_line(char *line, struct trace_record *record)
 {
@@ -365,7 +275,7 @@ static bool parse_line(char *line, struct trace_record *record)
 		"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
 		"page_fault_user", "page_fault_kernel", "tracing_mark_write",
 	};
-	char mark[32], *text, *duration;
+	char mark[32], *text, *end, flags[64];
 
 	if (strlen(line) < 17 || (traced_pid && atoi(line + 17) != traced_pid))
 		return false;
@@ -374,25 +284,23 @@ static bool parse_line(char *line, struct trace_record *record)
 		text = strstr(line, mark);
 		if (!text)
 			continue;
-		record->event = events[i];
-		record->text = text + strlen(mark);
-		record->duration = 0;
-		duration = strstr(record->text, " duration=");
-		if (duration) {
-			if (sscanf(duration, " duration=%llu", &record->duration) != 1)
+		*record = (struct trace_record) { events[i], text + strlen(mark) };
+		end = strstr(record->text, " flags=");
+		if (end) {
+			if (sscanf(end, " flags=%63s duration=%lluns", flags,
+				   &record->duration) != 2)
 				return false;
-			*duration = '\0';
+			record->flags = parse_flags(flags);
+			*end = '\0';
 		}
-		return true;
+		return !is_unwanted(record->text);
 	}
 	return false;
 }
 
-/**
- * trace_get - get what was recorded between the marks, the last ones if several
- * @trace: filled in; it is kept until the process exits
- *
- * Return: 0, or -1 if the trace cannot be read or has no marks.
+/*
+ * What was recorded between the marks, the last ones if several, kept until the
+ * process exits. Returns 0, or -1 if the trace cannot be read or has no marks.
  */
 int trace_get(struct trace *trace)
 {
@@ -401,11 +309,8 @@ int trace_get(struct trace *trace)
 	bool begun = false, ended = false;
 	int room = 0;
 
-	trace->records = NULL;
-	trace->count = 0;
-	if (!text)
-		return -1;
-	while ((line = strsep(&text, "\n"))) {
+	*trace = (struct trace) {};
+	while (text && (line = strsep(&text, "\n"))) {
 		if (!parse_line(line, &record))
 			continue;
 		if (!strcmp(record.event, "tracing_mark_write")) {
@@ -419,8 +324,7 @@ int trace_get(struct trace *trace)
 			continue;
 		if (trace->count == room) {
 			room = room ? 2 * room : 256;
-			trace->records = reallocarray(trace->records, room,
-						      sizeof(record));
+			trace->records = reallocarray(trace->records, room, sizeof(record));
 			if (!trace->records)
 				return -1;
 		}
@@ -436,7 +340,7 @@ static bool is_event(const struct trace_record *record, const char *event)
 
 /*
  * Does each exit belong to the last entry that has no exit yet? The text of an
- * exit begins with that of its entry.
+ * exit is that of its entry, and the result.
  */
 bool trace_balanced(const struct trace *trace)
 {
@@ -451,45 +355,15 @@ bool trace_balanced(const struct trace *trace)
 				return false;
 			open[depth++] = record->text;
 		} else if (is_event(record, "*_exit")) {
-			if (!depth)
-				return false;
-			depth--;
-			if (strncmp(open[depth], record->text, strlen(open[depth])))
+			const char *result = strstr(record->text, " result=");
+			size_t length = result ? result - record->text : 0;
+
+			if (!depth-- || strlen(open[depth]) != length ||
+			    strncmp(open[depth], record->text, length))
 				return false;
 		}
 	}
 	return !depth;
-}
-
-/**
- * trace_inside - the records between an entry and its exit
- * @trace: all records
- * @pattern: what the text of both begins with, the first ones if several
- *
- * Return: a part of @trace, empty if there is no such pair.
- */
-struct trace trace_inside(const struct trace *trace, const char *pattern, ...)
-{
-	struct trace inside = { .records = trace->records };
-	int first = -1;
-	char text[256];
-	va_list args;
-
-	va_start(args, pattern);
-	vsnprintf(text, sizeof(text), pattern, args);
-	va_end(args);
-	for (int i = 0; i < trace->count; i++) {
-		if (strncmp(trace->records[i].text, text, strlen(text)))
-			continue;
-		if (first < 0) {
-			first = i;
-		} else {
-			inside.records += first + 1;
-			inside.count = i - first - 1;
-			break;
-		}
-	}
-	return inside;
 }
 
 /* How many records of the event have that text? Both are shell patterns. */
@@ -504,18 +378,18 @@ int trace_count(const struct trace *trace, const char *event,
 	vsnprintf(text, sizeof(text), pattern, args);
 	va_end(args);
 	for (int i = 0; i < trace->count; i++)
-		if (is_event(&trace->records[i], event) &&
-		    !fnmatch(text, trace->records[i].text, 0))
-			count++;
+		count += is_event(&trace->records[i], event) &&
+			 !fnmatch(text, trace->records[i].text, 0);
 	return count;
 }
 
-/* The first record of the event, or NULL. */
-const struct trace_record *trace_find(const struct trace *trace,
-				      const char *event)
+/* The first such record, or NULL. */
+const struct trace_record *trace_find(const struct trace *trace, const char *event,
+				      const char *pattern)
 {
 	for (int i = 0; i < trace->count; i++)
-		if (is_event(&trace->records[i], event))
+		if (is_event(&trace->records[i], event) &&
+		    !fnmatch(pattern, trace->records[i].text, 0))
 			return &trace->records[i];
 	return NULL;
 }
@@ -524,6 +398,6 @@ const struct trace_record *trace_find(const struct trace *trace,
 void trace_print(const struct trace *trace, int max)
 {
 	for (int i = 0; i < trace->count && i < max; i++)
-		fprintf(stderr, "#   %s: %s\n", trace->records[i].event,
-			trace->records[i].text);
+		fprintf(stderr, "#   %s: %s flags=0x%x\n", trace->records[i].event,
+			trace->records[i].text, trace->records[i].flags);
 }

@@ -6,6 +6,7 @@
 #	{+ kernel:setup:kind}		what it costs over the vanilla kernel, nothing on
 #	{- A; B}	{/ A; B}	A less B, the cost of A in terms of that of B
 #	{% A; B}			percent that A is more than B
+#	{: A; B}			A divided by B
 #	{* kernel:setup:kind}		the number, a ratio
 #	{head}  {bars}			the results' head; the text of the file bars
 #
@@ -23,7 +24,7 @@ function get(which,	part, n) {
 }
 function cost(which,	part) {
 	split(which, part, ":")
-	return get(which) - get("vanilla:off:" part[3])
+	return get(which) - get("vanilla" (part[1] ~ /-Os$/ ? "-Os" : "") ":off:" part[3])
 }
 function file(name,	line, all) {
 	while ((getline line <name) > 0)
@@ -36,7 +37,7 @@ function value(text,	op, a, b) {
 	if (text == "bars")
 		return file(bars)
 	op = substr(text, 1, 1)
-	if (!index("+-/%*", op))
+	if (!index("+-/%:*", op))
 		return number(get(text))
 	text = substr(text, 3)
 	a = b = text
@@ -50,6 +51,8 @@ function value(text,	op, a, b) {
 		return number(get(a) - get(b))
 	if (op == "/")
 		return sprintf("%.2f", cost(a) / cost(b))
+	if (op == ":")
+		return sprintf("%.2f", get(a) / get(b))
 	return sprintf("%.2f", (get(a) / get(b) - 1) * 100)
 }
 function number(n) {

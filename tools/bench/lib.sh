@@ -31,25 +31,47 @@ programs() {
 		gcc $cflags -static -o "$1/bpf" "$here/bpf.c" -lbpf -lelf -lz &&
 		gcc $cflags -static -o "$1/whole" "$here/whole.c" &&
 		gcc $cflags -static -o "$1/alloc" "$here/alloc.c" &&
+		gcc $cflags -static -o "$1/loops" "$here/loops.c" &&
 		gcc $cflags -fPIC -shared -nostdlib -o "$1/sysv.so" "$here/sysv.c"
 }
 
-# make_modules VERSION SETS: the modules that SETS need, in $work/modules
+# The kernel KERNEL is a version in build/, then built as x86_64-guest, or VERSION/CONFIG.
+dir_of() {
+	case $1 in */*) echo "$build/$1" ;; *) echo "$build/$1/x86_64-guest" ;; esac
+}
+
+# kernel_of NAME: the kernel that the results call NAME. $v is the version.
+kernel_of() {
+	config=x86_64-guest
+	case $1 in *-Os) config=x86_64-size ;; esac
+	case $1 in
+	vanilla*) echo "$v-vanilla/$config" ;;
+	alone) echo "$v-$(alone)/$config" ;;
+	*) echo "$v/$config" ;;
+	esac
+}
+
+# How many patches the traps events are; what follows is not about exceptions.
+alone() {
+	sed '/^# \(sched\|tracing\): /,$d; /^#/d; /^$/d' "$root/patches/$v/series" | wc -l
+}
+
+# make_modules KERNEL SETS: the modules that SETS need, in $work/modules
 make_modules() {
 	rm -rf "$work/modules"
 	mkdir "$work/modules"
-	out=$build/$1/x86_64-guest
+	out=$(dir_of "$1")
 	for set in $2; do
 		case $set in
-		floor)
-			"$root/tools/kernel/build" "$1" x86_64-guest modules_prepare >&2
-			cp -r "$here/floor" "$work/floor"
-			make -s -C "$out" M="$work/floor" KBUILD_MODPOST_WARN=1 modules
-			cp "$work/floor/floor.ko" "$work/modules/"
+		module)
+			rm -rf "$work/module"
+			cp -r "$here/module" "$work/module"
+			make -s -C "$out" M="$work/module" modules
+			cp "$work/module/ticks.ko" "$work/modules/"
 			;;
 		lttng)
-			"$root/tools/lttng/build" "$1" >&2
-			cp -r "$build/$1/lttng/root/lib" "$work/modules/"
+			"$root/tools/lttng/build" "${1%%/*}" >&2
+			cp -r "$build/${1%%/*}/lttng/root/lib" "$work/modules/"
 			;;
 		esac
 	done
@@ -77,11 +99,11 @@ make_initramfs() {
 	pack "$fs" >"$work/initramfs"
 }
 
-# boot VERSION SETS [OPTION...]: the guest that counts instructions, with more of
+# boot KERNEL SETS [OPTION...]: the guest that counts instructions, with more of
 # QEMU's OPTIONs; what it measured is in $work/results.
 boot() {
-	image=$build/$1/x86_64-guest/arch/x86/boot/bzImage sets=$2
-	log=$build/log/bench-$1.log
+	image=$(dir_of "$1")/arch/x86/boot/bzImage sets=$2
+	log=$build/log/bench-$(echo "$1" | tr / -).log
 	shift 2
 	[ -f "$image" ] || die "no $image: run tools/kernel/build"
 	timeout --foreground "${BENCH_TIMEOUT:-1800}" qemu-system-x86_64 \
@@ -106,9 +128,7 @@ versions() {
 	gcc --version | sed -n '1s/^/# /p'
 	ld --version | sed -n '1s/^/# /p'
 	qemu-system-x86_64 --version | sed -n '1s/^/# /p'
-	config=$root/kernel-config/x86_64-guest.config
-	# shellcheck disable=SC2046 # names without spaces
-	echo "# configuration $(grep -h ^CONFIG_ "$config" $(sed -n "s,^# with: \(.*\),$root/kernel-config/\1.config,p" "$config") | sum)"
+	echo "# configuration $(cd "$root/kernel-config" && cat btf.config x86_64-guest.config x86_64-size.config | grep ^CONFIG_ | sum)"
 	echo "# measuring programs $(sum <"$work/initramfs")"
 }
 
@@ -121,10 +141,10 @@ queue() {
 
 sum() { sha256sum | cut -c1-16; }
 
-# The results of the SETs that are exact, of the kernel NAME, built as VERSION.
-exact='off traps peers'
+# The results of the SETs that are exact, of the kernel NAME.
+exact='off traps kprobes peers'
 exact_results() {
-	# shellcheck disable=SC2086 # a list
-	boot "$2" "$exact"
+	case $1 in *-Os) sets=${exact% peers} ;; *) sets=$exact ;; esac
+	boot "$(kernel_of "$1")" "$sets"
 	sed "\$d; s/^/$1	/" "$work/results"
 }

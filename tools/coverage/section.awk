@@ -33,7 +33,7 @@ BEGIN {
 	modes = machine ~ /^x86_64/ ? 3 : 2
 	split(modes == 3 ? "user user32 kernel" : "user kernel", mode, " ")
 	results = split("MINOR MAJOR RETRY OOM SIGBUS HWPOISON SIGSEGV FIXUP SPURIOUS KERNEL " \
-			"KMMIO EMULATED ERRATUM OOPS", result, " ")
+			"CONSUMED EMULATED HANDLED OOPS SIGNAL", result, " ")
 	split(modes == 3 ? "64-bit program,32-bit program,kernel" : "program,kernel", title, ",")
 }
 
@@ -72,7 +72,7 @@ FILENAME ~ /impossible$/ {
 	sub(/.*:/, "", program)
 	next
 }
-# The line of a test that expects a page fault to end so
+# The line of a test that expects an exception to end so
 /^# [^ ]*:result [A-Z]+$/ {
 	sub(/.* /, "")
 	expected[$0]
@@ -105,8 +105,6 @@ FILENAME ~ /impossible$/ {
 		vector = "NMI"
 	else if (part[1] == "double_fault")
 		vector = "#DF"
-	else if (part[1] == "machine_check")
-		vector = "#MC"
 	else
 		next
 	if (vector == "")
@@ -145,7 +143,7 @@ END {
 		}
 		print ""
 	}
-	print "\n| page fault ended with | |\n| --- | --- |"
+	print "\n| ended with | |\n| --- | --- |"
 	for (r = 1; r <= results; r++) {
 		printf "| %s | ", result[r]
 		if (result[r] in ended) {

@@ -4,8 +4,8 @@
  *
  * usage: summary TRACE.DAT
  *
- * Prints one event of each kind, a table of exceptions, and the durations of
- * page faults by result.  Names come from the recorded event formats.
+ * Prints one event of each kind, a table of exceptions with their results, and the
+ * durations of page faults by result.  Names come from the recorded event formats.
  *
  * needs: libtracecmd, libtraceevent
  */
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <event-parse.h>
 #include <trace-cmd.h>
+#include "../trapstat/format.h"
 
 #define MAX_VECTORS	64
 #define MAX_RESULTS	32
@@ -27,6 +28,7 @@ struct exception {
 	unsigned long		entries;
 	unsigned long		user;
 	unsigned long		kernel;
+	unsigned long		results[MAX_RESULTS];
 	unsigned long long	*durations;
 	size_t			nr;
 	size_t			size;
@@ -37,7 +39,6 @@ struct summary {
 	struct tep_event	*fault_entry, *fault_exit;
 	struct exception	exceptions[MAX_VECTORS];
 	unsigned long		faults[MAX_RESULTS][MAX_LOG2];
-	unsigned long		results[MAX_RESULTS];
 	unsigned long		missed;
 	bool			missed_unknown;
 };
@@ -48,21 +49,10 @@ static void die(const char *what, const char *why)
 	exit(1);
 }
 
-/* The name of @value in the event's first __print_symbolic(). */
-static const char *symbol(struct tep_event *event, unsigned long long value)
+/* Of a vector other than page faults', or of a result. */
+static const char *name_of(struct tep_event *event, const char *field, unsigned int value)
 {
-	struct tep_print_flag_sym *sym;
-	struct tep_print_arg *arg;
-
-	for (arg = event->print_fmt.args; arg; arg = arg->next) {
-		if (arg->type != TEP_PRINT_SYMBOL)
-			continue;
-		for (sym = arg->symbol.symbols; sym; sym = sym->next) {
-			if (strtoull(sym->value, NULL, 0) == value)
-				return sym->str;
-		}
-	}
-	return "?";
+	return format_name(event, field, value) ?: "?";
 }
 
 static unsigned long long field(struct tep_event *event, const char *name,
@@ -92,9 +82,16 @@ static void print_example(struct tep_event *event, struct tep_record *record)
 	trace_seq_destroy(&s);
 }
 
-static void add_exit(struct exception *e, struct tep_event *event,
-		     struct tep_record *record, unsigned long long duration)
+static void add_exit(struct summary *sum, struct exception *e, struct tep_event *event,
+		     struct tep_record *record)
 {
+	unsigned int result = field(event, "result", record) % MAX_RESULTS;
+	unsigned long long duration = field(event, "duration", record);
+
+	if (!e->results[result]++)
+		print_example(event, record);
+	if (event == sum->fault_exit)
+		sum->faults[result][log2_of(duration)]++;
 	if (field(event, "user_mode", record))
 		e->user++;
 	else
@@ -114,34 +111,17 @@ static int add_event(struct tracecmd_input *handle, struct tep_record *record,
 {
 	struct tep_event *event = tep_find_event_by_record(tracecmd_get_tep(handle), record);
 	struct summary *sum = data;
-	unsigned long long vector, result, duration;
+	unsigned int vector = VECTOR_PF;
 	struct exception *e;
 
 	(void)cpu;
-	if (!event)
-		return 0;
-
-	if (event == sum->fault_entry) {
-		sum->exceptions[VECTOR_PF].entries++;
-	} else if (event == sum->fault_exit) {
-		result = field(event, "result", record) % MAX_RESULTS;
-		duration = field(event, "duration", record);
-		add_exit(&sum->exceptions[VECTOR_PF], event, record, duration);
-		sum->faults[result][log2_of(duration)]++;
-		if (!sum->results[result]++)
-			print_example(event, record);
-	} else if (event == sum->trap_entry || event == sum->trap_exit) {
-		vector = field(event, "vector", record);
-		e = &sum->exceptions[vector % MAX_VECTORS];
-		if (event == sum->trap_entry) {
-			if (!e->entries++)
-				print_example(event, record);
-		} else {
-			if (!e->nr)
-				print_example(event, record);
-			add_exit(e, event, record, field(event, "duration", record));
-		}
-	}
+	if (event == sum->trap_entry || event == sum->trap_exit)
+		vector = field(event, "vector", record) % MAX_VECTORS;
+	e = &sum->exceptions[vector];
+	if (event == sum->trap_exit || event == sum->fault_exit)
+		add_exit(sum, e, event, record);
+	else if ((event == sum->trap_entry || event == sum->fault_entry) && !e->entries++)
+		print_example(event, record);
 	return 0;
 }
 
@@ -172,18 +152,17 @@ static void print_exceptions(struct summary *sum)
 {
 	unsigned long long total;
 	struct exception *e;
-	unsigned int v;
+	unsigned int v, r;
 	size_t i;
 
-	printf("\n%-10s %6s %8s %8s %9s %9s %9s %9s %9s %9s\n", "exception", "vector",
-	       "user", "kernel", "no exit", "total us", "mean ns", "p50 ns",
-	       "p99 ns", "max ns");
+	printf("\n%-10s %8s %8s %9s %9s %9s %9s %9s %9s  results\n", "exception", "user",
+	       "kernel", "no exit", "total us", "mean ns", "p50 ns", "p99 ns", "max ns");
 	for (v = 0; v < MAX_VECTORS; v++) {
 		e = &sum->exceptions[v];
 		if (!e->entries && !e->nr)
 			continue;
-		printf("%-10s %6u %8lu %8lu %9ld",
-		       v == VECTOR_PF ? "#PF" : symbol(sum->trap_exit, v), v, e->user,
+		printf("%-10s %8lu %8lu %9ld",
+		       v == VECTOR_PF ? "#PF" : name_of(sum->trap_exit, "vector", v), e->user,
 		       e->kernel, (long)e->entries - (long)e->nr);
 		if (!e->nr) {
 			printf("\n");
@@ -192,20 +171,27 @@ static void print_exceptions(struct summary *sum)
 		qsort(e->durations, e->nr, sizeof(*e->durations), compare);
 		for (total = i = 0; i < e->nr; i++)
 			total += e->durations[i];
-		printf(" %9llu %9llu %9llu %9llu %9llu\n", total / 1000, total / e->nr,
+		printf(" %9llu %9llu %9llu %9llu %9llu ", total / 1000, total / e->nr,
 		       e->durations[(e->nr - 1) / 2], e->durations[(e->nr - 1) * 99 / 100],
 		       e->durations[e->nr - 1]);
+		for (r = 0; r < MAX_RESULTS; r++) {
+			if (e->results[r])
+				printf(" %s %lu", name_of(sum->trap_exit, "result", r),
+				       e->results[r]);
+		}
+		printf("\n");
 	}
 }
 
 static void print_faults(struct summary *sum)
 {
+	const unsigned long *results = sum->exceptions[VECTOR_PF].results;
 	unsigned int b, first = MAX_LOG2, last = 0, r;
 
 	printf("\npage faults, duration ns");
 	for (r = 0; r < MAX_RESULTS; r++) {
-		if (sum->results[r])
-			printf(" %9s", symbol(sum->fault_exit, r));
+		if (results[r])
+			printf(" %9s", name_of(sum->fault_exit, "result", r));
 		for (b = 0; b < MAX_LOG2; b++) {
 			if (sum->faults[r][b]) {
 				first = b < first ? b : first;
@@ -217,7 +203,7 @@ static void print_faults(struct summary *sum)
 	for (b = first; b <= last; b++) {
 		printf("%11llu .. %9llu", 1ULL << b, (2ULL << b) - 1);
 		for (r = 0; r < MAX_RESULTS; r++) {
-			if (sum->results[r])
+			if (results[r])
 				printf(" %9lu", sum->faults[r][b]);
 		}
 		printf("\n");

@@ -4,11 +4,13 @@
 #
 #	MACRO(NAME) <tab> FILE:LINE <tab> RECORDED-BY
 #
-# for each handler. RECORDED-BY is "macro", the functions of the same file that the
-# handler reaches and that record, the handlers that it calls itself, or "-".
+# for each handler. RECORDED-BY is "macro", "itself", the functions of the same file that
+# the handler reaches and that record, the handlers that it calls, or "-". What records
+# one end of a handler has to record the other one, too.
 
 function is_recording(text) {
-	return text ~ /(^|[^a-z_])(record_trap(_entry|_handled)?|trace_(call__)?(page_fault|trap)_(entry|exit)) *\(/
+	return text ~ /[^a-z_]record_(trap|page_fault)\(/ ||
+	       text ~ /[^a-z_](trap_begin|record_trap_entry)\(/ && text ~ /[^a-z_](trap_end|record_trap_exit)\(/
 }
 
 # Does the macro record by itself?
@@ -104,7 +106,7 @@ header { next }
 	sub(/\(.*/, "", macro)
 	name = $0
 	sub(/^[A-Z_0-9]*\([ \t]*/, "", name)
-	sub(/[ \t]*\).*/, "", name)
+	sub(/[ \t]*[,)].*/, "", name)
 	n++
 	# Two definitions of one name, told apart by #ifdef, differ in their macros.
 	inside = text_of[n] = macro "(" name ")"

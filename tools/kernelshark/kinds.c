@@ -2,91 +2,159 @@
 /*
  * kinds.c - names and colours of exceptions
  *
- * The numbers and names are those of Documentation/trace/events-traps.rst. The
- * colours are all different, and light enough for a black label.
+ * The names are those of the events' formats. The colours are all different, and light
+ * enough for a black label.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libkshark-tepdata.h>
+#include "../trapstat/format.h"
 #include "traps.h"
 
-struct kind {
+#define MAX_NAMES	64
+#define NAME_SIZE	16
+
+/* Numbers do not change: the names of one stream serve all. */
+struct names {
+	size_t	nr;
+	struct {
+		unsigned long	value;
+		char		text[NAME_SIZE];
+	} names[MAX_NAMES];
+};
+
+static struct names vectors, results, flags;
+
+static const struct {
 	const char	*name;
 	unsigned int	color;
-};
-
-static const struct kind vectors[] = {
-	[0]	= { "#DE",	0xfdd835 },
-	[1]	= { "#DB",	0x8c9eff },
-	[2]	= { "NMI",	0x90a4ae },
-	[3]	= { "#BP",	0x42a5f5 },
-	[4]	= { "#OF",	0xffb74d },
-	[5]	= { "#BR",	0xff8a65 },
-	[6]	= { "#UD",	0xba68c8 },
-	[7]	= { "#NM",	0x26c6da },
-	[8]	= { "#DF",	0xff5252 },
-	[9]	= { "OLD_MF",	0xbcaaa4 },
-	[10]	= { "#TS",	0x80cbc4 },
-	[11]	= { "#NP",	0x9fa8da },
-	[12]	= { "#SS",	0xf8bbd0 },
-	[13]	= { "#GP",	0xf06292 },
-	[15]	= { "SPURIOUS",	0xcfd8dc },
-	[16]	= { "#MF",	0xc0ca33 },
-	[17]	= { "#AC",	0xb39ddb },
-	[18]	= { "#MC",	0xff7043 },
-	[19]	= { "#XF",	0xdce775 },
-	[20]	= { "#VE",	0x80deea },
-	[21]	= { "#CP",	0xea80fc },
-	[29]	= { "#VC",	0x4db6ac },
-	[32]	= { "IRET",	0xa1887f },
-};
-
-static const struct kind results[] = {
-	[0]	= { "#PF MINOR",	0x66bb6a },
-	[1]	= { "#PF MAJOR",	0xfb8c00 },
-	[2]	= { "#PF RETRY",	0xaeea00 },
-	[3]	= { "#PF OOM",		0x8d6e63 },
-	[4]	= { "#PF SIGBUS",	0xff4081 },
-	[5]	= { "#PF HWPOISON",	0xb388ff },
-	[6]	= { "#PF SIGSEGV",	0xef5350 },
-	[7]	= { "#PF FIXUP",	0x26a69a },
-	[8]	= { "#PF SPURIOUS",	0xb0bec5 },
-	[9]	= { "#PF KERNEL",	0x82b1ff },
-	[10]	= { "#PF KMMIO",	0xd7ccc8 },
-	[11]	= { "#PF EMULATED",	0xc5e1a5 },
-	[12]	= { "#PF ERRATUM",	0xffe082 },
-	[13]	= { "#PF OOPS",		0xff1744 },
+} colors[] = {
+	{ "#DE",		0xfdd835 },
+	{ "#DB",		0x8c9eff },
+	{ "NMI",		0x90a4ae },
+	{ "#BP",		0x42a5f5 },
+	{ "#OF",		0xffb74d },
+	{ "#BR",		0xff8a65 },
+	{ "#UD",		0xba68c8 },
+	{ "#NM",		0x26c6da },
+	{ "#DF",		0xff5252 },
+	{ "OLD_MF",		0xbcaaa4 },
+	{ "#TS",		0x80cbc4 },
+	{ "#NP",		0x9fa8da },
+	{ "#SS",		0xf8bbd0 },
+	{ "#GP",		0xf06292 },
+	{ "SPURIOUS",		0xcfd8dc },
+	{ "#MF",		0xc0ca33 },
+	{ "#AC",		0xb39ddb },
+	{ "#XF",		0xdce775 },
+	{ "#VE",		0x80deea },
+	{ "#CP",		0xea80fc },
+	{ "#VC",		0x4db6ac },
+	{ "IRET",		0xa1887f },
+	{ "#PF MINOR",		0x66bb6a },
+	{ "#PF MAJOR",		0xfb8c00 },
+	{ "#PF RETRY",		0xaeea00 },
+	{ "#PF OOM",		0x8d6e63 },
+	{ "#PF SIGBUS",		0xff4081 },
+	{ "#PF HWPOISON",	0xb388ff },
+	{ "#PF SIGSEGV",	0xef5350 },
+	{ "#PF FIXUP",		0x26a69a },
+	{ "#PF SPURIOUS",	0xb0bec5 },
+	{ "#PF KERNEL",		0x82b1ff },
+	{ "#PF CONSUMED",	0xd7ccc8 },
+	{ "#PF EMULATED",	0xc5e1a5 },
+	{ "#PF HANDLED",	0xff7043 },
+	{ "#PF OOPS",		0xff1744 },
+	{ "#PF SIGNAL",		0xffe082 },
 };
 
 static const unsigned int unknown_color = 0x9e9e9e;
 
-static const struct kind *find_kind(unsigned int kind)
+static void learn(struct names *names, const struct tep_event *event, const char *field)
 {
-	const struct kind *found = NULL;
+	const struct tep_print_flag_sym *symbol = format_names(event, field);
 
-	if (kind < sizeof(vectors) / sizeof(*vectors))
-		found = &vectors[kind];
-	else if (kind >= KIND_FAULT && kind - KIND_FAULT < sizeof(results) / sizeof(*results))
-		found = &results[kind - KIND_FAULT];
-	return found && found->name ? found : NULL;
+	if (symbol)
+		names->nr = 0;
+	for (; symbol && names->nr < MAX_NAMES; symbol = symbol->next) {
+		names->names[names->nr].value = strtoul(symbol->value, NULL, 0);
+		snprintf(names->names[names->nr++].text, NAME_SIZE, "%s", symbol->str);
+	}
 }
 
-const char *kind_name(unsigned int kind, char name[KIND_NAME_SIZE])
+void kinds_learn(struct kshark_data_stream *stream, int event_id)
 {
-	const struct kind *known = find_kind(kind);
+	const struct tep_event *event;
 
-	if (known)
-		snprintf(name, KIND_NAME_SIZE, "%s", known->name);
-	else if (kind == KIND_FAULT_OPEN)
-		snprintf(name, KIND_NAME_SIZE, "#PF");
-	else if (kind >= KIND_FAULT)
-		snprintf(name, KIND_NAME_SIZE, "#PF result %u", kind - KIND_FAULT);
+	event = kshark_is_tep(stream) ? tep_find_event(kshark_get_tep(stream), event_id) : NULL;
+	if (!event)
+		return;
+	learn(&vectors, event, "vector");
+	learn(&results, event, "result");
+	learn(&flags, event, "flags");
+}
+
+static void name_number(char *text, const char *what, const struct names *names, unsigned int value)
+{
+	size_t i;
+
+	for (i = 0; i < names->nr && names->names[i].value != value; i++)
+		;
+	if (i < names->nr)
+		strcpy(text, names->names[i].text);
 	else
-		snprintf(name, KIND_NAME_SIZE, "vector %u", kind);
+		snprintf(text, NAME_SIZE, "%s %u", what, value);
+}
+
+static void name_vector(char *text, uint32_t kind)
+{
+	if (kind_vector(kind) == VECTOR_PF)
+		strcpy(text, "#PF");
+	else
+		name_number(text, "vector", &vectors, kind_vector(kind));
+}
+
+const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
+{
+	char vector[NAME_SIZE], result[NAME_SIZE] = "";
+
+	name_vector(vector, kind);
+	if (kind_result(kind) != RESULT_NONE)
+		name_number(result, "result", &results, kind_result(kind));
+	snprintf(name, KIND_NAME_SIZE, "%s%s%s", vector, *result ? " " : "", result);
 	return name;
 }
 
-unsigned int kind_color(unsigned int kind)
+unsigned int kind_color(uint32_t kind)
 {
-	const struct kind *known = find_kind(kind);
+	char name[KIND_NAME_SIZE];
+	size_t i;
 
-	return known ? known->color : unknown_color;
+	if (kind_vector(kind) == VECTOR_PF)
+		kind_name(kind, name);
+	else
+		name_vector(name, kind);
+	for (i = 0; i < sizeof(colors) / sizeof(*colors); i++) {
+		if (!strcmp(colors[i].name, name))
+			return colors[i].color;
+	}
+	return unknown_color;
+}
+
+const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE])
+{
+	size_t i, length = 0;
+
+	for (i = 0; i < flags.nr; i++) {
+		if (!(value & flags.names[i].value))
+			continue;
+		value &= ~flags.names[i].value;
+		length += snprintf(name + length, FLAGS_NAME_SIZE - length, "%s%s",
+				   length ? "|" : "", flags.names[i].text);
+	}
+	if (value || !length)
+		snprintf(name + length, FLAGS_NAME_SIZE - length, value ? "%s0x%x" : "%s%x",
+			 length ? "|" : "", value);
+	return name;
 }

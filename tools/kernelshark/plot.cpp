@@ -180,19 +180,20 @@ private:
 	void draw_label() const
 	{
 		const ksplot_font *font = label_font();
-		char name[KIND_NAME_SIZE];
-		std::string text, longer;
+		char name[KIND_NAME_SIZE], names[FLAGS_NAME_SIZE];
+		std::string text, flags, duration;
 
 		if (!font || _lane > 1)
 			return;
 		text = kind_name(_e.kind, name);
-		longer = text + "  " + plot_duration(_e.duration);
-		if (text_width(font, longer) + 6 <= _x1 - _x0)
-			text = longer;
-		else if (text_width(font, text) + 6 > _x1 - _x0)
-			return;
-
-		ksplot_print_text(font, nullptr, _x0 + 3, _top + 12, text.c_str());
+		flags = _e.flags ? std::string(" ") + flags_name(_e.flags, names) : "";
+		duration = "  " + plot_duration(_e.duration);
+		for (const auto &label : { text + flags + duration, text + duration, text }) {
+			if (text_width(font, label) + 6 > _x1 - _x0)
+				continue;
+			ksplot_print_text(font, nullptr, _x0 + 3, _top + 12, label.c_str());
+			break;
+		}
 	}
 };
 

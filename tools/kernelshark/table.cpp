@@ -64,7 +64,7 @@ void set_cell(QTableWidget *table, int row, int column, const QString &text, boo
 	table->setItem(row, column, item);
 }
 
-void set_kind(QTableWidget *table, int row, int column, unsigned int kind)
+void set_kind(QTableWidget *table, int row, int column, uint32_t kind)
 {
 	char name[KIND_NAME_SIZE];
 	QPixmap square(12, 12);
@@ -135,7 +135,7 @@ private:
 	QLabel _note;
 	unsigned long _generation = 0;
 	std::vector<row> _all, _shown;
-	std::vector<unsigned int> _order;	/* of the kinds in their table */
+	std::vector<uint32_t> _order;	/* of the kinds in their table */
 
 	void collect()
 	{
@@ -158,7 +158,7 @@ private:
 	/* The first line stands for all kinds. */
 	void fill_kinds()
 	{
-		std::map<unsigned int, sum> sums;
+		std::map<uint32_t, sum> sums;
 		int line = 1;
 
 		for (auto &row : _all) {

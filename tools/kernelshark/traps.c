@@ -10,8 +10,6 @@
 #include <trace-cmd.h>
 #include "traps.h"
 
-#define VECTOR_MC	18
-
 /* An exception nests in no more of its task's. */
 #define MAX_OPEN	16
 
@@ -36,8 +34,9 @@ struct record {
 	uint64_t			subject;	/* address or vector */
 	int32_t				task;
 	int32_t				pid;
+	uint32_t			kind;
 	int16_t				cpu;
-	uint16_t			kind;
+	uint16_t			flags;
 	bool				fault;
 	bool				user_mode;
 };
@@ -135,6 +134,7 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 {
 	struct kshark_data_stream *stream = traps->stream;
 	int event = find_event(traps, entry);
+	uint16_t result = RESULT_NONE;
 	struct record *record;
 
 	if (event < 0)
@@ -154,15 +154,14 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 	record->user_mode = read_field(stream, rec, "user_mode");
 	record->fault = event == FAULT_ENTRY || event == FAULT_EXIT;
 	record->subject = read_field(stream, rec, record->fault ? "address" : "vector");
+	record->flags = 0;
 	record->duration = -1;
-	if (event == TRAP_EXIT || event == FAULT_EXIT)
+	if (event == TRAP_EXIT || event == FAULT_EXIT) {
+		result = read_field(stream, rec, "result");
+		record->flags = read_field(stream, rec, "flags");
 		record->duration = read_field(stream, rec, "duration");
-	if (!record->fault)
-		record->kind = record->subject;
-	else if (event == FAULT_EXIT)
-		record->kind = KIND_FAULT + read_field(stream, rec, "result");
-	else
-		record->kind = KIND_FAULT_OPEN;
+	}
+	record->kind = make_kind(record->fault ? VECTOR_PF : record->subject, result);
 }
 
 static void add_lost(struct traps *traps, const struct kshark_entry *entry)
@@ -265,6 +264,7 @@ static void add_exception(struct traps *traps, const struct record *entry,
 	e->duration = known->duration;
 	e->pid = known->pid;
 	e->kind = known->kind;
+	e->flags = known->flags;
 	e->slow = false;
 }
 
@@ -309,7 +309,7 @@ static bool clock_is_ns(const struct traps *traps)
 	size_t agree = 0, all = 0;
 
 	for (e = traps->exceptions; e < end; e++) {
-		if (!e->exit || (e->entry && e->kind == VECTOR_MC))
+		if (!e->exit)
 			continue;
 		all++;
 		if (!e->entry)	/* a counter is soon smaller than what it should have counted */
@@ -320,7 +320,7 @@ static bool clock_is_ns(const struct traps *traps)
 	return 2 * agree >= all;
 }
 
-/* Both events of a machine check are recorded after it was handled. */
+/* An exit alone begins its duration before. */
 static void set_begins(struct traps *traps)
 {
 	struct exception *e, *end = traps->exceptions + traps->nr_exceptions;
@@ -328,7 +328,7 @@ static void set_begins(struct traps *traps)
 	if (!clock_is_ns(traps))
 		return;
 	for (e = traps->exceptions; e < end; e++) {
-		if (e->exit && (!e->entry || e->kind == VECTOR_MC))
+		if (!e->entry)
 			e->begin = e->end - e->duration;
 	}
 }
@@ -419,8 +419,10 @@ EXPORT int KSHARK_PLOT_PLUGIN_INITIALIZER(struct kshark_data_stream *stream)
 	traps->last_cpu = -1;
 	memcpy(traps->event_ids, ids, sizeof(ids));
 	for (i = 0; i < NR_EVENTS; i++) {
-		if (ids[i] >= 0)
-			kshark_register_event_handler(stream, ids[i], load_record);
+		if (ids[i] < 0)
+			continue;
+		kinds_learn(stream, ids[i]);
+		kshark_register_event_handler(stream, ids[i], load_record);
 	}
 	kshark_register_event_handler(stream, KS_EVENT_OVERFLOW, load_lost);
 	kshark_register_draw_handler(stream, plot_draw);

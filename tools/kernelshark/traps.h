@@ -16,17 +16,33 @@
 extern "C" {
 #endif
 
-/*
- * What an exception is called and coloured by: its vector; for a page fault
- * KIND_FAULT plus its result, or KIND_FAULT_OPEN without one.
- */
-#define KIND_FAULT	256
-#define KIND_FAULT_OPEN	511
+/* What an exception is called and coloured by: its vector and result. */
+#define VECTOR_PF	14
+#define RESULT_NONE	0xffff	/* without exit */
+
+static inline uint32_t make_kind(uint16_t vector, uint16_t result)
+{
+	return (uint32_t)vector << 16 | result;
+}
+
+static inline uint16_t kind_vector(uint32_t kind)
+{
+	return kind >> 16;
+}
+
+static inline uint16_t kind_result(uint32_t kind)
+{
+	return kind;
+}
 
 #define KIND_NAME_SIZE	32
+#define FLAGS_NAME_SIZE	288
 
-const char *kind_name(unsigned int kind, char name[KIND_NAME_SIZE]);
-unsigned int kind_color(unsigned int kind);	/* 0xRRGGBB */
+/* Take the names of numbers from an event's format. */
+void kinds_learn(struct kshark_data_stream *stream, int event_id);
+const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE]);
+unsigned int kind_color(uint32_t kind);	/* 0xRRGGBB */
+const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE]);
 
 /* One of @entry and @exit is NULL if it was not recorded. */
 struct exception {
@@ -40,7 +56,8 @@ struct exception {
 	int64_t				end;
 	int64_t				duration;	/* -1 without exit */
 	int32_t				pid;
-	uint16_t			kind;
+	uint32_t			kind;
+	uint16_t			flags;
 	bool				slow;	/* one of the slowest of its stream */
 };
 

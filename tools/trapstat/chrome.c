@@ -90,11 +90,14 @@ static void print_args(const struct exception *e)
 		printf(",\"address\":\"0x%" PRIx64 "\"", e->address);
 		print_text_arg("at", name_of_page(&row, &kind));
 		printf(",\"in\":\"%s\"", kind);
+	} else {
+		printf(",\"event_data\":\"0x%" PRIx64 "\"", e->event_data);
 	}
-	if (e->result != NO_RESULT)
+	if (e->is_exit) {
 		print_text_arg("result", print_string("%s", result_name(e->result)));
-	if (e->is_exit)
+		print_text_arg("flags", flags_name(e->flags));
 		printf(",\"duration_ns\":%" PRIu64, e->duration);
+	}
 	printf(",\"cpu\":%u,\"task\":%d,\"command\":", e->cpu, e->pid);
 	json_string(e->comm);
 	printf("}}");
@@ -103,8 +106,7 @@ static void print_args(const struct exception *e)
 static void print_slice(int pid, int tid, uint64_t from, uint64_t to, const struct exception *e)
 {
 	char *name = print_string("%s%s%s", vector_name(e->vector),
-				  e->result == NO_RESULT ? "" : " ",
-				  e->result == NO_RESULT ? "" : result_name(e->result));
+				  e->is_exit ? " " : "", e->is_exit ? result_name(e->result) : "");
 
 	print_start("X", pid, tid, name);
 	print_time("ts", from - begin);

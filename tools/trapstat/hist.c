@@ -43,7 +43,7 @@ static struct hist {
 } hists[] = {
 	{ .table = BY_CPU, .event = "trap_entry", .key = { VECTOR, CPU } },
 	{ .table = BY_CPU, .event = "page_fault_entry", .key = { CPU } },
-	{ .table = LATENCY, .event = "trap_exit", .key = { VECTOR, DURATION } },
+	{ .table = LATENCY, .event = "trap_exit", .key = { VECTOR, RESULT, DURATION } },
 	{ .table = LATENCY, .event = "page_fault_exit", .key = { RESULT, DURATION } },
 	{ .table = TASKS, .event = "trap_entry", .key = { PID, VECTOR } },
 	{ .table = TASKS, .event = "page_fault_entry", .key = { PID } },
@@ -184,8 +184,6 @@ static bool read_row(const char **text, const struct hist *hist, struct row *row
 	memset(row, 0, sizeof(*row));
 	if (!strncmp(hist->event, "page", 4))
 		row->vector = VECTOR_PF;
-	if (hist->table == LATENCY)
-		row->result = NO_RESULT;
 	*text += 2;	/* "{ " */
 	for (key = hist->key; *key; key++) {
 		if (!read_key(text, *key, row))

@@ -36,7 +36,7 @@ void instance_check(void)
 	if (access(dir, R_OK | W_OK | X_OK))
 		die("%s: %s: run it as root", dir, strerror(errno));
 	if (!tracefs_dir_exists(NULL, "events/" SYSTEM))
-		die("this kernel has no events/" SYSTEM ": it needs CONFIG_TRAP_EVENTS and the patches of the traps series");
+		die("this kernel has no events/" SYSTEM ": it needs the patches of the traps series");
 	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_entry", "hist"))
 		die("this kernel has no histograms: it needs CONFIG_HIST_TRIGGERS");
 }

@@ -47,11 +47,11 @@ static void json_vectors(const struct sample *sample)
 static void json_latency(const struct sample *sample, unsigned int vector,
 			 unsigned int result, const struct durations *d)
 {
-	if (result != NO_RESULT || vector != sample->table[LATENCY].row[0].vector)
+	if (result != ALL_RESULTS || vector != sample->table[LATENCY].row[0].vector)
 		putchar(',');
 	printf("{\"vector\":%u,\"name\":", vector);
 	json_string(vector_name(vector));
-	if (result != NO_RESULT) {
+	if (result != ALL_RESULTS) {
 		printf(",\"result\":");
 		json_string(result_name(result));
 	}

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * names.c - names of vectors and results, from the formats of the events
+ * names.c - names of vectors, error codes, results and flags
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tracefs.h>
+#include "format.h"
 #include "trapstat.h"
 
-static struct tep_event *trap, *fault, *fault_exit;
+static struct tep_event *trap, *fault, *any_exit;
+
+/* A recording may have only one of them. */
+static struct tep_event *one_of(struct tep_handle *tep, const char *event, const char *other)
+{
+	return tep_find_event_by_name(tep, SYSTEM, event) ?:
+	       tep_find_event_by_name(tep, SYSTEM, other);
+}
 
 void names_load(struct tep_handle *tep)
 {
-	/* a recording may have only one of a pair */
-	trap = tep_find_event_by_name(tep, SYSTEM, "trap_exit") ?:
-	       tep_find_event_by_name(tep, SYSTEM, "trap_entry");
-	fault_exit = tep_find_event_by_name(tep, SYSTEM, "page_fault_exit");
-	fault = fault_exit ?: tep_find_event_by_name(tep, SYSTEM, "page_fault_entry");
+	trap = one_of(tep, "trap_exit", "trap_entry");
+	fault = one_of(tep, "page_fault_exit", "page_fault_entry");
+	any_exit = one_of(tep, "page_fault_exit", "trap_exit");
 }
 
 /* Of the running kernel. tracefs_local_events() would read all of kallsyms, too. */
@@ -36,69 +42,55 @@ void names_live(void)
 	names_load(tep);
 }
 
-/* The name of @value in the event's first __print_symbolic(). */
-static const char *symbol(struct tep_event *event, unsigned int value)
+static const char *name_or_number(struct tep_event *event, const char *field, unsigned int value)
 {
 	static char number[16];
-	struct tep_print_flag_sym *sym;
-	struct tep_print_arg *arg;
 
-	for (arg = event ? event->print_fmt.args : NULL; arg; arg = arg->next) {
-		if (arg->type != TEP_PRINT_SYMBOL)
-			continue;
-		for (sym = arg->symbol.symbols; sym; sym = sym->next) {
-			if (strtoull(sym->value, NULL, 0) == value)
-				return sym->str;
-		}
-	}
 	snprintf(number, sizeof(number), "%u", value);
-	return number;
+	return format_name(event, field, value) ?: number;
 }
 
 const char *vector_name(unsigned int vector)
 {
-	return vector == VECTOR_PF ? "#PF" : symbol(trap, vector);
+	return vector == VECTOR_PF ? "#PF" : name_or_number(trap, "vector", vector);
 }
 
 const char *result_name(unsigned int result)
 {
-	return symbol(fault_exit, result);
+	return name_or_number(any_exit, "result", result);
 }
 
-static const struct tep_print_flag_sym *find_flags(const struct tep_print_arg *arg)
-{
-	const struct tep_print_flag_sym *flags = NULL;
-
-	for (; arg && !flags; arg = arg->next) {
-		if (arg->type == TEP_PRINT_FLAGS)
-			flags = arg->flags.flags;
-		else if (arg->type == TEP_PRINT_OP)
-			flags = find_flags(arg->op.left) ?: find_flags(arg->op.right);
-	}
-	return flags;
-}
-
-/* A page fault's error code by its bits, as the event shows it; a trap's as a number. */
-char *error_code_name(unsigned int vector, uint64_t code)
+static char *name_bits(struct tep_event *event, const char *field, uint64_t value)
 {
 	const struct tep_print_flag_sym *flag;
 	char *name = NULL, *longer;
 	uint64_t bit;
 
-	if (vector == VECTOR_PF && fault) {
-		for (flag = find_flags(fault->print_fmt.args); flag; flag = flag->next) {
-			bit = strtoull(flag->value, NULL, 0);
-			if (!bit || (code & bit) != bit)
-				continue;
-			code &= ~bit;
-			longer = print_string("%s%s%s", name ?: "", name ? "|" : "", flag->str);
-			free(name);
-			name = longer;
-		}
+	for (flag = format_names(event, field); flag; flag = flag->next) {
+		bit = strtoull(flag->value, NULL, 0);
+		if (!bit || (value & bit) != bit)
+			continue;
+		value &= ~bit;
+		longer = print_string("%s%s%s", name ?: "", name ? "|" : "", flag->str);
+		free(name);
+		name = longer;
 	}
-	if (name && !code)
+	if (name && !value)
 		return name;
-	longer = print_string("%s%s0x%llx", name ?: "", name ? "|" : "", (unsigned long long)code);
+	longer = print_string("%s%s%#llx", name ?: "", name ? "|" : "", (unsigned long long)value);
 	free(name);
 	return longer;
+}
+
+/* A page fault's by its bits, as the event shows it; a trap's as a number. */
+char *error_code_name(unsigned int vector, uint64_t code)
+{
+	if (vector == VECTOR_PF)
+		return name_bits(fault, "error_code", code);
+	return print_string("0x%llx", (unsigned long long)code);
+}
+
+char *flags_name(unsigned int flags)
+{
+	return name_bits(any_exit, "flags", flags);
 }

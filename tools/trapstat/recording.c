@@ -32,7 +32,7 @@ static void read_exception(struct buffer *buffer, struct tep_event *event,
 			   struct tep_record *record, int cpu)
 {
 	bool fault = event == buffer->fault_entry || event == buffer->fault_exit;
-	struct exception e = { .ts = record->ts, .cpu = cpu, .result = NO_RESULT };
+	struct exception e = { .ts = record->ts, .cpu = cpu };
 
 	e.is_exit = event == buffer->trap_exit || event == buffer->fault_exit;
 	e.counts = !e.is_exit || !(fault ? buffer->fault_entry : buffer->trap_entry);
@@ -46,10 +46,13 @@ static void read_exception(struct buffer *buffer, struct tep_event *event,
 	e.user_mode = field(buffer, event, "user_mode", record);
 	if (fault)
 		e.address = field(buffer, event, "address", record);
-	if (fault && e.is_exit)
+	else
+		e.event_data = field(buffer, event, "event_data", record);
+	if (e.is_exit) {
 		e.result = field(buffer, event, "result", record);
-	if (e.is_exit)
+		e.flags = field(buffer, event, "flags", record);
 		e.duration = field(buffer, event, "duration", record);
+	}
 	if (!buffer->recording->first || record->ts < buffer->recording->first)
 		buffer->recording->first = record->ts;
 	if (record->ts > buffer->recording->last)

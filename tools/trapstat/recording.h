@@ -24,11 +24,14 @@ struct exception {
 	bool		counts;		/* the other one of the pair does not */
 	bool		user_mode;
 	unsigned int	vector;
-	unsigned int	result;		/* NO_RESULT but for exits of page faults */
 	uint64_t	error_code;
 	uint64_t	ip;
 	uint64_t	address;	/* page faults */
-	uint64_t	duration;	/* exits */
+	uint64_t	event_data;	/* all others */
+	/* exits */
+	unsigned int	result;
+	unsigned int	flags;
+	uint64_t	duration;
 };
 
 /* All but the first may be NULL. */

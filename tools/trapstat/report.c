@@ -134,7 +134,7 @@ static void free_recorded(void)
 	sample_free(&sample);
 }
 
-/* The names of vectors and results are those of the last file, which stays open. */
+/* The names are those of the last file, which stays open. */
 int report_main(int nr_files, char **files)
 {
 	struct sample all = { .title = "all files", .columns = files, .nr_columns = nr_files };

@@ -64,7 +64,7 @@ static void get_durations(const struct row *rows, size_t nr, unsigned long bucke
 	for (i = 0; i < nr; i++) {
 		struct row row = rows[i];
 
-		row.result = NO_RESULT;
+		row.result = ALL_RESULTS;
 		rows_add(&sorted, &row);
 		d->count += row.count;
 		d->sum += row.sum;
@@ -77,7 +77,7 @@ static void get_durations(const struct row *rows, size_t nr, unsigned long bucke
 	rows_free(&sorted);
 }
 
-/* For all of a vector's rows and, for page faults, each result's. */
+/* For all of a vector's rows and for each result's. */
 void each_duration(const struct sample *sample,
 		   void (*call)(const struct sample *sample, unsigned int vector,
 				unsigned int result, const struct durations *d))
@@ -89,14 +89,12 @@ void each_duration(const struct sample *sample,
 	for (begin = 0; begin < rows->nr; begin = end) {
 		end = vector_end(rows, begin);
 		get_durations(&rows->row[begin], end - begin, sample->buckets, &d);
-		call(sample, rows->row[begin].vector, NO_RESULT, &d);
+		call(sample, rows->row[begin].vector, ALL_RESULTS, &d);
 		for (from = begin; from < end; from = to) {
 			for (to = from; to < end; to++) {
 				if (rows->row[to].result != rows->row[from].result)
 					break;
 			}
-			if (rows->row[from].result == NO_RESULT)
-				continue;
 			get_durations(&rows->row[from], to - from, sample->buckets, &d);
 			call(sample, rows->row[from].vector, rows->row[from].result, &d);
 		}

@@ -137,7 +137,7 @@ static void print_latency(const struct sample *sample, unsigned int vector,
 	char name[32];
 
 	snprintf(name, sizeof(name), "%3u %s", vector, vector_name(vector));
-	print_durations(sample, name, result == NO_RESULT ? "" : result_name(result), d);
+	print_durations(sample, name, result == ALL_RESULTS ? "" : result_name(result), d);
 }
 
 static void print_latencies(const struct sample *sample)

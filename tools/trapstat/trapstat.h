@@ -17,7 +17,7 @@
 
 #define SYSTEM		"traps"
 #define VECTOR_PF	14
-#define NO_RESULT	UINT_MAX
+#define ALL_RESULTS	UINT_MAX
 #define COMM_LEN	16
 #define PAGE_BYTES	4096
 
@@ -44,7 +44,7 @@ extern struct options options;
 /* What is not a key of a table is 0 in all of its rows. */
 struct row {
 	unsigned int	vector;
-	unsigned int	result;		/* LATENCY: NO_RESULT but for page faults */
+	unsigned int	result;		/* LATENCY */
 	unsigned int	cpu;		/* BY_CPU: column */
 	pid_t		pid;
 	uint64_t	value;		/* upper bound of the duration, page or ip */
@@ -87,12 +87,13 @@ void rows_free(struct rows *rows);
 void sample_free(struct sample *sample);
 uint64_t bucket_low(unsigned long buckets, uint64_t high);
 
-/* names.c: of vectors and results, as the event formats have them */
+/* names.c */
 void names_live(void);
 void names_load(struct tep_handle *tep);
 const char *vector_name(unsigned int vector);
 const char *result_name(unsigned int result);
 char *error_code_name(unsigned int vector, uint64_t code);
+char *flags_name(unsigned int flags);
 
 /* instance.c */
 struct tracefs_instance;

@@ -4,8 +4,8 @@
  *
  * usage: pairs [-r] FILE...
  *
- * A line for each exception: stream, pid, kind, begin, end, duration, CPU of entry
- * and exit, "slow". With -r every file is loaded twice, the second time without
+ * A line for each exception: stream, pid, kind, flags, begin, end, duration, CPU of
+ * entry and exit, "slow". With -r every file is loaded twice, the second time without
  * a word to the plugin, as KernelShark does for its advanced filter.
  */
 #include <inttypes.h>
@@ -46,15 +46,16 @@ static void print_cpu(const struct kshark_entry *entry)
 static void print_exceptions(int sd)
 {
 	struct traps *traps = traps_get(sd);
-	char name[KIND_NAME_SIZE];
+	char name[KIND_NAME_SIZE], flags[FLAGS_NAME_SIZE];
 	size_t i;
 
 	for (i = 0; traps && i < traps->nr_exceptions; i++) {
 		const struct exception *e = &traps->exceptions[i];
 		int64_t shift = traps_shift(traps);
 
-		printf("%d %d %s %" PRId64 " %" PRId64 " %" PRId64, sd, e->pid,
-		       kind_name(e->kind, name), e->begin + shift, e->end + shift, e->duration);
+		printf("%d %d %s flags=%s %" PRId64 " %" PRId64 " %" PRId64, sd, e->pid,
+		       kind_name(e->kind, name), flags_name(e->flags, flags),
+		       e->begin + shift, e->end + shift, e->duration);
 		print_cpu(e->entry);
 		print_cpu(e->exit);
 		printf("%s\n", e->slow ? " slow" : "");

@@ -28,11 +28,9 @@ LTTNG_TRACEPOINT_ENUM(traps_vector,
 		ctf_enum_value("#NP",		X86_TRAP_NP)
 		ctf_enum_value("#SS",		X86_TRAP_SS)
 		ctf_enum_value("#GP",		X86_TRAP_GP)
-		ctf_enum_value("#PF",		X86_TRAP_PF)
 		ctf_enum_value("SPURIOUS",	X86_TRAP_SPURIOUS)
 		ctf_enum_value("#MF",		X86_TRAP_MF)
 		ctf_enum_value("#AC",		X86_TRAP_AC)
-		ctf_enum_value("#MC",		X86_TRAP_MC)
 		ctf_enum_value("#XF",		X86_TRAP_XF)
 		ctf_enum_value("#VE",		X86_TRAP_VE)
 		ctf_enum_value("#CP",		X86_TRAP_CP)
@@ -41,22 +39,15 @@ LTTNG_TRACEPOINT_ENUM(traps_vector,
 	)
 )
 
-LTTNG_TRACEPOINT_ENUM(traps_page_fault_result,
+/* The kernel's own list, of <trace/events/traps.h>. */
+#undef EM
+#undef EMe
+#define EM(number, name)	ctf_enum_value(name, number)
+#define EMe(number, name)	ctf_enum_value(name, number)
+
+LTTNG_TRACEPOINT_ENUM(traps_result,
 	TP_ENUM_VALUES(
-		ctf_enum_value("MINOR",		PAGE_FAULT_MINOR)
-		ctf_enum_value("MAJOR",		PAGE_FAULT_MAJOR)
-		ctf_enum_value("RETRY",		PAGE_FAULT_RETRY)
-		ctf_enum_value("OOM",		PAGE_FAULT_OOM)
-		ctf_enum_value("SIGBUS",	PAGE_FAULT_SIGBUS)
-		ctf_enum_value("HWPOISON",	PAGE_FAULT_HWPOISON)
-		ctf_enum_value("SIGSEGV",	PAGE_FAULT_SIGSEGV)
-		ctf_enum_value("FIXUP",		PAGE_FAULT_FIXUP)
-		ctf_enum_value("SPURIOUS",	PAGE_FAULT_SPURIOUS)
-		ctf_enum_value("KERNEL",	PAGE_FAULT_KERNEL)
-		ctf_enum_value("KMMIO",		PAGE_FAULT_KMMIO)
-		ctf_enum_value("EMULATED",	PAGE_FAULT_EMULATED)
-		ctf_enum_value("ERRATUM",	PAGE_FAULT_ERRATUM)
-		ctf_enum_value("OOPS",		PAGE_FAULT_OOPS)
+		TRAP_RESULTS
 	)
 )
 
@@ -74,27 +65,39 @@ LTTNG_TRACEPOINT_ENUM(traps_page_fault_error_code,
 		ctf_enum_value("RMP",		X86_PF_RMP)
 	)
 )
+LTTNG_TRACEPOINT_ENUM(traps_flags,
+	TP_ENUM_VALUES(
+		ctf_enum_value("SLEPT",		TRAP_FLAG_SLEPT)
+		ctf_enum_value("PREEMPTED",	TRAP_FLAG_PREEMPTED)
+		ctf_enum_value("MIGRATED",	TRAP_FLAG_MIGRATED)
+		ctf_enum_value("MMAP_LOCK",	TRAP_FLAG_MMAP_LOCK)
+		ctf_enum_value("RETRIED",	TRAP_FLAG_RETRIED)
+	)
+)
 #define traps_ctf_page_fault_error_code	\
 	ctf_enum(traps_page_fault_error_code, unsigned long, error_code, error_code)
+#define traps_ctf_flags	ctf_enum(traps_flags, u16, flags, flags)
 #else
 #define traps_ctf_page_fault_error_code	\
 	ctf_integer_hex(unsigned long, error_code, error_code)
+#define traps_ctf_flags	ctf_integer(u16, flags, flags)
 #endif /* CONFIG_LTTNG_EXPERIMENTAL_BITWISE_ENUM */
 
 LTTNG_TRACEPOINT_EVENT_MAP(trap_entry,
 
 	traps_trap_entry,
 
-	TP_PROTO(unsigned int vector, unsigned long error_code,
-		 unsigned long ip, struct pt_regs *regs),
+	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned int vector,
+		 unsigned long error_code, unsigned long event_data),
 
-	TP_ARGS(vector, error_code, ip, regs),
+	TP_ARGS(regs, ip, vector, error_code, event_data),
 
 	TP_FIELDS(
 		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_integer(bool, user_mode, user_mode(regs))
 		ctf_integer_hex(unsigned long, error_code, error_code)
 		ctf_integer_hex(unsigned long, ip, ip)
-		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_integer_hex(unsigned long, event_data, event_data)
 	)
 )
 
@@ -102,16 +105,20 @@ LTTNG_TRACEPOINT_EVENT_MAP(trap_exit,
 
 	traps_trap_exit,
 
-	TP_PROTO(unsigned int vector, unsigned long error_code,
-		 unsigned long ip, struct pt_regs *regs, u64 duration),
+	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned int vector,
+		 unsigned long error_code, unsigned long event_data,
+		 unsigned int result, unsigned int flags, u64 duration),
 
-	TP_ARGS(vector, error_code, ip, regs, duration),
+	TP_ARGS(regs, ip, vector, error_code, event_data, result, flags, duration),
 
 	TP_FIELDS(
 		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_enum(traps_result, u8, result, result)
+		traps_ctf_flags
 		ctf_integer_hex(unsigned long, error_code, error_code)
 		ctf_integer_hex(unsigned long, ip, ip)
-		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_integer_hex(unsigned long, event_data, event_data)
 		ctf_integer(u64, duration, duration)
 	)
 )
@@ -120,15 +127,15 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_entry,
 
 	traps_page_fault_entry,
 
-	TP_PROTO(unsigned long address, unsigned long error_code,
-		 struct pt_regs *regs),
+	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned long address,
+		 unsigned long error_code),
 
-	TP_ARGS(address, error_code, regs),
+	TP_ARGS(regs, ip, address, error_code),
 
 	TP_FIELDS(
 		ctf_integer_hex(unsigned long, address, address)
 		traps_ctf_page_fault_error_code
-		ctf_integer_hex(unsigned long, ip, instruction_pointer(regs))
+		ctf_integer_hex(unsigned long, ip, ip)
 		ctf_integer(bool, user_mode, user_mode(regs))
 	)
 )
@@ -137,18 +144,19 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
 
 	traps_page_fault_exit,
 
-	TP_PROTO(unsigned long address, unsigned long error_code,
-		 unsigned long ip, struct pt_regs *regs,
-		 enum page_fault_result result, u64 duration),
+	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned long address,
+		 unsigned long error_code, unsigned int result,
+		 unsigned int flags, u64 duration),
 
-	TP_ARGS(address, error_code, ip, regs, result, duration),
+	TP_ARGS(regs, ip, address, error_code, result, flags, duration),
 
 	TP_FIELDS(
 		ctf_integer_hex(unsigned long, address, address)
 		traps_ctf_page_fault_error_code
 		ctf_integer_hex(unsigned long, ip, ip)
 		ctf_integer(bool, user_mode, user_mode(regs))
-		ctf_enum(traps_page_fault_result, unsigned int, result, result)
+		ctf_enum(traps_result, u8, result, result)
+		traps_ctf_flags
 		ctf_integer(u64, duration, duration)
 	)
 )

@@ -4,7 +4,7 @@
  *
  * usage: raise [WHAT COUNT]...
  *
- * de, bp, ud, gp: that exception. segv: a write to address 16. bus: a read of a page
+ * de, db, bp, ud, gp: that exception. segv: a write to address 16. bus: a read of a page
  * that the mapped file has no more. anon, heap, stack, file: a page fault on so many
  * pages of memory of this kind. slow: the same on pages that another thread fills after
  * 100 ms each. usleep: sleep. name: take a name that is hard to print.
@@ -44,6 +44,13 @@ static void divide(void)
 {
 	asm volatile("xor %%edx, %%edx; xor %%ecx, %%ecx; div %%ecx"
 		     ::: "eax", "ecx", "edx", "cc");
+}
+
+static void single_step(void)
+{
+	/* the red zone must survive pushf */
+	asm volatile("sub $128, %%rsp; pushf; orl $0x100, (%%rsp); popf; nop; add $128, %%rsp"
+		     ::: "cc", "memory");
 }
 
 static void breakpoint(void)
@@ -184,6 +191,8 @@ int main(int argc, char **argv)
 
 		if (!strcmp(argv[arg], "de"))
 			repeat(divide, count);
+		else if (!strcmp(argv[arg], "db"))
+			repeat(single_step, count);
 		else if (!strcmp(argv[arg], "bp"))
 			repeat(breakpoint, count);
 		else if (!strcmp(argv[arg], "ud"))

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An oops in a callback of a trap event ends the task. The CPU that it ran on goes
+ * on recording the events of other tasks.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the module
+ * test_modules/traps_callback.ko. Who dies in a callback holds tracepoint_srcu for
+ * ever: no event can be removed any more, so all of it stays.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "invasive_fixture.h"
+
+#define OOPS_AT		"/sys/module/traps_callback/parameters/oops_at"
+#define VICTIM		"traps_victim"
+
+FIXTURE(oops) {
+};
+
+FIXTURE_VARIANT(oops) {
+	const char *event;
+};
+
+FIXTURE_VARIANT_ADD(oops, trap_entry) {
+	.event	= "trap_entry",
+};
+
+FIXTURE_VARIANT_ADD(oops, trap_exit) {
+	.event	= "trap_exit",
+};
+
+FIXTURE_VARIANT_ADD(oops, page_fault_entry) {
+	.event	= "page_fault_entry",
+};
+
+FIXTURE_VARIANT_ADD(oops, page_fault_exit) {
+	.event	= "page_fault_exit",
+};
+
+FIXTURE_SETUP(oops)
+{
+	int error;
+
+	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
+		SKIP(return, "an oops is a panic here");
+	if (geteuid())
+		SKIP(return, "needs root");
+	if (!trace_available())
+		SKIP(return, "no events/traps in tracefs");
+	error = module_load("traps_callback");
+	if (error && error != EEXIST)
+		SKIP(return, "test_modules/traps_callback.ko: %s", strerror(error));
+	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
+	stay_on_cpu(_metadata);
+}
+
+FIXTURE_TEARDOWN(oops)
+{
+}
+
+/* Page faults and a #UD of a new task. Returns the signal that ends it. */
+static int raise_both(const char *comm, pid_t *pid)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int status = 0;
+
+	*pid = fork();
+	if (!*pid) {
+		setrlimit(RLIMIT_CORE, &no_core);
+		prctl(PR_SET_NAME, comm);
+		*(volatile char *)mmap(NULL, 1, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1;
+		__builtin_trap();
+	}
+	waitpid(*pid, &status, 0);
+	return WTERMSIG(status);
+}
+
+/* Of that task */
+static int count_events(pid_t pid, const char *event)
+{
+	char *text = trace_read(TRACEFS "trace"), *line, *next = text, pattern[64];
+	int count = 0;
+
+	snprintf(pattern, sizeof(pattern), "*-%d *: %s: *", pid, event);
+	while (next && (line = strsep(&next, "\n")))
+		count += !fnmatch(pattern, line, 0);
+	free(text);
+	return count;
+}
+
+static void expect_all_recorded(struct __test_metadata *_metadata)
+{
+	pid_t pid;
+
+	ASSERT_EQ(SIGILL, raise_both("traps_other", &pid));
+	EXPECT_EQ(1, count_events(pid, "trap_entry"));
+	EXPECT_EQ(1, count_events(pid, "trap_exit"));
+	EXPECT_LE(1, count_events(pid, "page_fault_entry"));
+	EXPECT_LE(1, count_events(pid, "page_fault_exit"));
+}
+
+TEST_F(oops, cpu_goes_on)
+{
+	pid_t victim;
+
+	expect_all_recorded(_metadata);
+	ASSERT_EQ(0, file_write(OOPS_AT, variant->event));
+	ASSERT_NE(SIGILL, raise_both(VICTIM, &victim));
+	/* An oops switches the tracing off. */
+	ASSERT_EQ(0, trace_write(TRACEFS "tracing_on", "1"));
+	expect_all_recorded(_metadata);
+}
+
+TEST_HARNESS_MAIN

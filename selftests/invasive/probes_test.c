@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A breakpoint in a function that is called while a trap event is recorded: the
+ * machine survives it, and the records are complete. What is called depends on the
+ * configuration; with lockdep there is more. Functions are named here, so that none
+ * is left out because it was not seen to be called.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and CONFIG_KPROBE_EVENTS_ON_NOTRACE.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "invasive_fixture.h"
+
+#define PAGE		4096
+#define RAISED		5
+
+/* Without clocks: reading one is part of reserving an event, a kprobe event is another. */
+static const char * const functions[] = {
+	/* the tracepoint, and what lockdep has it check */
+	"rcu_is_watching", "rcu_lockdep_current_cpu_online", "debug_lockdep_rcu_enabled",
+	"rcu_read_lock_held", "rcu_read_lock_sched_held", "rcu_read_lock_any_held",
+	"__srcu_check_read_flavor", "__srcu_read_lock", "__srcu_read_unlock",
+	"lock_is_held_type", "lockdep_rcu_suspicious", "lockdep_hardirqs_on",
+	"__traceiter_trap_entry", "__traceiter_trap_exit",
+	"__traceiter_page_fault_entry", "__traceiter_page_fault_exit",
+	/* ftrace */
+	"trace_event_buffer_reserve", "trace_event_buffer_lock_reserve",
+	"trace_event_buffer_commit", "trace_event_ignore_this_pid",
+	"trace_buffer_unlock_commit_regs", "tracing_gen_ctx_irq_test",
+	"ring_buffer_lock_reserve", "ring_buffer_unlock_commit",
+	"ring_buffer_discard_commit", "ring_buffer_event_data",
+	"filter_match_preds", "event_triggers_call", "event_triggers_post_call",
+	"ftrace_trace_userstack", "stack_trace_save_user", "arch_stack_walk_user",
+	"record_trap_entry", "record_trap_exit",
+};
+
+static void raise_both(struct report *report, int round)
+{
+	char *pages = mmap(NULL, RAISED * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	report->failed = pages == MAP_FAILED;
+	for (int i = 0; i < RAISED && !report->failed; i++) {
+		raise_bp();
+		raise_write(pages + i * PAGE);
+	}
+}
+
+FIXTURE(probed) {
+};
+
+FIXTURE_SETUP(probed)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	stay_on_cpu(_metadata);
+	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
+}
+
+FIXTURE_TEARDOWN_PARENT(probed)
+{
+	tear_down(_metadata);
+}
+
+/* The probe's own event is not recorded: its filter rejects it. */
+static void work_probed(struct __test_metadata *_metadata)
+{
+	struct child child;
+	struct trace trace;
+	char filter[32];
+
+	start(_metadata, &child, raise_both);
+	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
+	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
+	turn_on(_metadata, "traps");
+	ASSERT_EQ(0, kprobe_filter("common_pid < 0"));
+	ASSERT_EQ(0, kprobe_enable());
+	let_work(_metadata, &child, &trace);
+	EXPECT_EQ(RAISED, trace_count(&trace, "trap_entry", "vector=#BP mode=user *"));
+	EXPECT_EQ(RAISED, trace_count(&trace, "trap_exit", "vector=#BP mode=user *"));
+	EXPECT_LE(RAISED, trace_count(&trace, "page_fault_entry", "*"));
+	EXPECT_LE(RAISED, trace_count(&trace, "page_fault_exit", "*"));
+	free(trace.records);
+	close(child.go);
+	close(child.done);
+}
+
+TEST_F_TIMEOUT(probed, one_by_one, 300)
+{
+	int on_path = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (kprobe_add(functions[i])) {
+			TH_LOG("cannot be probed: %s", functions[i]);
+			continue;
+		}
+		TH_LOG("probed: %s", functions[i]);
+		work_probed(_metadata);
+		TH_LOG("%ld hits", kprobe_hits());
+		on_path += !!kprobe_hits();
+		ASSERT_EQ(0, kprobe_remove());
+	}
+	EXPECT_LT(5, on_path);
+}
+
+TEST_HARNESS_MAIN

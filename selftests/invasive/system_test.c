@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Page faults whose preparation changes the system: swap, huge pages, corrupted
+ * memory, the OOM killer, MMIO; and those of memory that takes longer to prepare.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; some also
+ * mkswap and a loop device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define TIMEOUT		300		/* seconds: swapping takes long with KASAN */
+
+#include "fault.h"
+#include "invasive_fixture.h"
+
+#define SLEEP_US	10000
+
+/* --- Memory: the address of round 0, NULL if it cannot be made */
+
+static char *map_truncated(void)
+{
+	FILE *file = tmpfile();
+	char *map;
+
+	if (!file || ftruncate(fileno(file), ROUNDS * PAGE))
+		return NULL;
+	map = mmap(NULL, ROUNDS * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	memset(map, 1, ROUNDS * PAGE);
+	return ftruncate(fileno(file), 0) ? NULL : map;
+}
+
+/* Shared with a process that lives as long as this one */
+static char *map_shared_by_fork(void)
+{
+	char *map = map_filled();
+	pid_t pid = map ? fork() : -1;
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid < 0 ? NULL : map;
+}
+
+static long number_in(const char *path, const char *format)
+{
+	char *text = file_read(path), *at = text;
+	long number = 0;
+
+	while (at && sscanf(at, format, &number) != 1 && (at = strchr(at, '\n')))
+		at++;
+	free(text);
+	return number;
+}
+
+#define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
+
+static long huge_size;
+
+static char *map_hugetlb(void)
+{
+	char *map, number[32];
+
+	huge_size = number_in("/proc/meminfo", "Hugepagesize: %ld kB") << 10;
+	fault_step = huge_size;
+	snprintf(number, sizeof(number), "%ld", number_in(NR_HUGEPAGES, "%ld") + ROUNDS);
+	if (!huge_size || file_change(NR_HUGEPAGES, number) ||
+	    number_in("/proc/meminfo", "HugePages_Free: %ld") < ROUNDS)
+		return NULL;
+	map = mmap(NULL, ROUNDS * huge_size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static char *map_transparent(void)
+{
+	char *map;
+
+	huge_size = number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "%ld");
+	fault_step = huge_size;
+	if (!huge_size)
+		return NULL;
+	map = map_anonymous((ROUNDS + 1) * (huge_size / PAGE));
+	if (!map)
+		return NULL;
+	map += -(unsigned long)map % huge_size;
+	return madvise(map, ROUNDS * huge_size, MADV_HUGEPAGE) ? NULL : map;
+}
+
+static void unprotect_late(void *address)
+{
+	usleep(SLEEP_US);
+	userfault_unprotect(address);
+}
+
+static char *map_protected(void)
+{
+	return userfault_map(ROUNDS, true, unprotect_late);
+}
+
+/* As far as it was begun. */
+static int end_swap(const char *device, const char *unused)
+{
+	char command[64];
+
+	swapoff(device);
+	snprintf(command, sizeof(command), "losetup -d %s 2>/dev/null", device);
+	return system(command) < 0 ? -errno : 0;
+}
+
+/* Swaps to a loop device. */
+static bool begin_swap(void)
+{
+	char device[32] = "";
+	FILE *output;
+
+	if (unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) ||
+	    system("truncate -s 16M /tmp/swap && mkswap -q /tmp/swap 2>/dev/null"))
+		return false;
+	output = popen("losetup -f --show /tmp/swap", "r");
+	if (!output || fscanf(output, "%31s", device) != 1 || pclose(output))
+		return false;
+	undo_later(end_swap, device, "");
+	return !swapon(device, 0);
+}
+
+/* More than one fault reads ahead */
+#define SWAP_STEP	64
+
+/*
+ * A page is out only if it need not be written any more: at the second time,
+ * when it was read back and not changed. Those that are to be faulted on are
+ * waited for: others may stay in the batch of another CPU.
+ */
+static char *map_swapped(void)
+{
+	unsigned char resident[ROUNDS * SWAP_STEP];
+	char *map = begin_swap() ? map_anonymous(ROUNDS * SWAP_STEP) : NULL;
+
+	if (!map)
+		return NULL;
+	fault_step = SWAP_STEP * PAGE;
+	memset(map, 1, sizeof(resident) * PAGE);
+	for (int tries = 0; tries < 100; tries++) {
+		int present = 0;
+
+		madvise(map, sizeof(resident) * PAGE, MADV_PAGEOUT);
+		usleep(10000);
+		mincore(map, sizeof(resident) * PAGE, resident);
+		for (int round = 0; round < ROUNDS; round++)
+			present += resident[round * SWAP_STEP] & 1;
+		if (!present)
+			return map;
+		for (size_t i = 0; i < sizeof(resident); i++)
+			raise_read(map + i * PAGE);
+	}
+	return NULL;
+}
+
+#define UNPOISON	"/sys/kernel/debug/hwpoison/unpoison-pfn"
+
+/* As soon as the page is not mapped any more */
+static int unpoison(const char *path, const char *number)
+{
+	int error;
+
+	for (int i = 0; (error = file_write(path, number)) && i < 100; i++)
+		usleep(10000);
+	return error;
+}
+
+static char *map_poisoned(void)
+{
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	char *map = map_filled(), number[32];
+	unsigned long long entry;
+
+	if (!map || access(UNPOISON, W_OK))
+		return NULL;
+	for (int round = 0; round < ROUNDS; round++) {
+		char *page = map + round * PAGE;
+
+		if (pread(pagemap, &entry, sizeof(entry), (unsigned long)page / PAGE * 8) !=
+		    sizeof(entry))
+			return NULL;
+		snprintf(number, sizeof(number), "0x%llx", entry & ((1ULL << 55) - 1));
+		if (madvise(page, PAGE, MADV_HWPOISON))
+			return NULL;
+		undo_later(unpoison, UNPOISON, number);
+	}
+	close(pagemap);
+	return map;
+}
+
+/* --- How it is accessed */
+
+static void read_byte(void *address)
+{
+	raise_read(address);
+}
+
+/* The kernel reads one byte. */
+static void write_pipe(void *address)
+{
+	int fds[2];
+
+	if (pipe(fds))
+		return;
+	if (write(fds[1], address, 1) == 1)
+		errno = 0;
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void write_all(void *address)
+{
+	for (long offset = 0; offset < huge_size; offset += PAGE)
+		raise_write((char *)address + offset);
+}
+
+/* --- Tests of how page faults end */
+
+VARIANT(read_truncated, map_truncated, read_byte, "USER", "SIGBUS", 0,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_ADRERR);
+VARIANT(kernel_truncated, map_truncated, write_pipe, "0", "FIXUP", MMAP_LOCK,
+	.kernel = true, .error = EFAULT);
+VARIANT(write_shared, map_shared_by_fork, raise_write, "PROT|WRITE|USER", "MINOR", 0);
+VARIANT(hugetlb, map_hugetlb, write_all, "WRITE|USER", "MINOR", 0,
+	.absent = "no four free huge pages");
+VARIANT(transparent, map_transparent, write_all, "WRITE|USER", "MINOR", 0,
+	.split = true, .absent = "no transparent huge pages");
+VARIANT(userfault_protected, map_protected, raise_write, "PROT|WRITE|USER", "WAITED", WAITED,
+	.absent = "no userfaultfd with write protection");
+VARIANT(swapped, map_swapped, read_byte, "USER", "MAJOR", 0, .any_flags = WAITED,
+	.absent = "cannot swap to a loop device");
+VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
+	.absent = "no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
+
+/* --- Tests of what is not a page fault of this kind */
+
+/* The kernel makes the page present as if it was accessed. */
+static void read_by_kernel(struct report *report, int round)
+{
+	static char *map, byte;
+	struct iovec to = { &byte, 1 }, from = { NULL, 1 };
+
+	if (!round)
+		map = map_untouched();
+	from.iov_base = map + round * PAGE;
+	report->address = (unsigned long)from.iov_base;
+	if (!map || process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+		report->failed = true;
+}
+
+FIXTURE(other) {
+	struct child child;
+};
+
+FIXTURE_SETUP(other)
+{
+	set_up(_metadata);
+}
+
+FIXTURE_TEARDOWN_PARENT(other)
+{
+	tear_down(_metadata);
+}
+
+/* No exception, but counted by getrusage() */
+TEST_F(other, get_user_pages)
+{
+	struct trace trace;
+
+	start(_metadata, &self->child, read_by_kernel);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &self->child, &trace);
+	EXPECT_EQ(1, self->child.report->minflt);
+	EXPECT_EQ(0, trace.count);
+}
+
+#define MEMORY_LIMIT	(4L << 20)
+
+static char cgroup_root[32], cgroup[64];
+
+static int unmount(const char *path, const char *unused)
+{
+	return umount(path) ? -errno : 0;
+}
+
+static int set_in_cgroup(const char *name, long value)
+{
+	char path[96], text[32];
+
+	snprintf(path, sizeof(path), "%s/%s", cgroup, name);
+	snprintf(text, sizeof(text), "%ld", value);
+	return file_write(path, text);
+}
+
+/* A memory cgroup of its own */
+static bool make_cgroup(void)
+{
+	char control[64];
+
+	snprintf(cgroup_root, sizeof(cgroup_root), "/tmp/traps_test_XXXXXX");
+	if (!mkdtemp(cgroup_root))
+		return false;
+	undo_later(trace_remove, cgroup_root, "");
+	if (mount("none", cgroup_root, "cgroup2", 0, NULL))
+		return false;
+	undo_later(unmount, cgroup_root, "");
+	snprintf(cgroup, sizeof(cgroup), "%s/traps_test", cgroup_root);
+	snprintf(control, sizeof(control), "%s/cgroup.subtree_control", cgroup_root);
+	undo_later(trace_remove, cgroup, "");
+	if (file_write(control, "+memory") || mkdir(cgroup, 0700) ||
+	    set_in_cgroup("memory.max", MEMORY_LIMIT))
+		return false;
+	/* Is not there without swap. */
+	set_in_cgroup("memory.swap.max", 0);
+	return true;
+}
+
+/* Uses more memory than its cgroup may, when told so. */
+static void use_too_much(int told)
+{
+	char *page = map_anonymous(2 * MEMORY_LIMIT / PAGE), go;
+
+	if (!page || set_in_cgroup("cgroup.procs", getpid()) ||
+	    read(told, &go, 1) != 1)
+		_exit(1);
+	for (long i = 0; i < 2 * MEMORY_LIMIT / PAGE; i++)
+		raise_write(page + i * PAGE);
+	_exit(0);
+}
+
+/* The victim of the OOM killer is the one who needs the memory. */
+TEST_F(other, oom)
+{
+	int told[2], status;
+	char filter[64];
+	pid_t pid;
+
+	if (!make_cgroup())
+		SKIP(return, "no memory cgroup can be made");
+	stay_on_cpu(_metadata);
+	ASSERT_EQ(0, pipe(told));
+	pid = fork();
+	if (!pid)
+		use_too_much(told[0]);
+	ASSERT_EQ(0, trace_prepare(pid, sched_getcpu()));
+	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3 && user_mode == 1",
+		 pid);
+	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
+	turn_on(_metadata, "traps/page_fault_exit");
+	EXPECT_EQ(1, write(told[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EXPECT_LE(1, trace_stat(sched_getcpu(), "entries"));
+	TH_LOG("result OOM");
+}
+
+#define VIRTIO_RNG	"/sys/bus/virtio/drivers/virtio_rng/"
+#define VIRTIO_PCI	"/sys/bus/pci/drivers/virtio-pci/"
+
+/* The name of a PCI device that nobody misses for a moment, or false */
+static bool find_device(char *name, size_t size)
+{
+	char path[PATH_MAX];
+	glob_t found;
+	bool ret = false;
+
+	if (glob(VIRTIO_RNG "virtio*", 0, NULL, &found))
+		return false;
+	if (realpath(found.gl_pathv[0], path)) {
+		*strrchr(path, '/') = '\0';
+		snprintf(name, size, "%s", strrchr(path, '/') + 1);
+		ret = true;
+	}
+	globfree(&found);
+	return ret;
+}
+
+static char device[32];
+
+/* Its driver maps its registers, and uses them. */
+static void rebind(struct report *report, int round)
+{
+	if (file_write(VIRTIO_PCI "unbind", device) || file_write(VIRTIO_PCI "bind", device))
+		report->failed = true;
+}
+
+/* Each access is let through by a single step. */
+TEST_F(other, kmmio)
+{
+	struct trace trace;
+	int count;
+
+	if (!find_device(device, sizeof(device)))
+		SKIP(return, "no virtio-rng on PCI, whose driver could be bound anew");
+	/* Only with CONFIG_PROVE_LOCKING: it is not told of the step's interrupt flag. */
+	if (!access("/proc/lockdep_chains", F_OK))
+		SKIP(return, "mmiotrace makes lockdep complain, and stop");
+	start(_metadata, &self->child, rebind);
+	/* Takes all CPUs but one off until the end. */
+	if (file_change(TRACEFS "current_tracer", "mmiotrace"))
+		SKIP(return, "no mmiotrace");
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &self->child, &trace);
+
+	count = trace_count(&trace, "page_fault_exit", "* mode=kernel result=CONSUMED");
+	EXPECT_LT(0, count);
+	TH_LOG("result CONSUMED");
+	EXPECT_EQ(count, trace_count(&trace, "page_fault_entry", "* mode=kernel"));
+	EXPECT_EQ(count, trace_count(&trace, "trap_entry", "vector=#DB mode=kernel * event_data=0x4000"));
+	EXPECT_EQ(count, trace_count(&trace, "trap_exit",
+				     "vector=#DB mode=kernel * event_data=0x4000 result=CONSUMED"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/* --- Tests of being preempted */
+
+#define PAGES	2000
+
+static bool is_preemptible(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT");
+}
+
+/* Wakes up and takes this CPU, again and again. */
+static void preempt(void)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	const struct timespec time = { .tv_nsec = 300000 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	for (;;)
+		nanosleep(&time, NULL);
+}
+
+static void raise_preempted(struct report *report, int round)
+{
+	char *pages = map_anonymous(PAGES);
+	pid_t pid = pages ? fork() : -1;
+
+	if (!pid)
+		preempt();
+	report->failed = pid < 0;
+	for (int i = 0; i < PAGES && !report->failed; i++)
+		raise_write(pages + i * PAGE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+FIXTURE(preempted) {
+	struct child child;
+};
+
+FIXTURE_SETUP(preempted)
+{
+	if (!is_preemptible())
+		SKIP(return, "the kernel cannot be preempted");
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	start(_metadata, &self->child, raise_preempted);
+}
+
+FIXTURE_TEARDOWN_PARENT(preempted)
+{
+	tear_down(_metadata);
+}
+
+/* Some are preempted, as often at least as getrusage() says. */
+TEST_F_TIMEOUT(preempted, flag, 120)
+{
+	struct trace trace;
+	int count = 0;
+
+	turn_on(_metadata, "traps/page_fault_exit");
+	let_work(_metadata, &self->child, &trace);
+	for (int i = 0; i < trace.count; i++)
+		count += !!(trace.records[i].flags & PREEMPTED);
+	EXPECT_LE(1, count);
+	EXPECT_LE(count, self->child.report->nivcsw);
+	EXPECT_LE(PAGES, trace.count);
+}
+
+TEST_HARNESS_MAIN
