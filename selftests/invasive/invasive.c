@@ -214,7 +214,13 @@ long kprobe_hits(void)
 
 static int module_unload(const char *name, const char *unused)
 {
-	return syscall(SYS_delete_module, name, O_NONBLOCK) && errno != ENOENT ? -errno : 0;
+	/* A process that is being ended may still have its file open. */
+	for (int i = 0; syscall(SYS_delete_module, name, O_NONBLOCK) && errno != ENOENT; i++) {
+		if (errno != EAGAIN || i == 200)
+			return -errno;
+		usleep(10000);
+	}
+	return 0;
 }
 
 int module_load(const char *name)
