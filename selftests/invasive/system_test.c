@@ -412,6 +412,7 @@ static void rebind(struct report *report, int round)
 TEST_F(other, kmmio)
 {
 	struct trace trace;
+	cpu_set_t cpus;
 	int count;
 
 	if (!find_device(device, sizeof(device)))
@@ -419,8 +420,11 @@ TEST_F(other, kmmio)
 	/* Only with CONFIG_PROVE_LOCKING: it is not told of the step's interrupt flag. */
 	if (!access("/proc/lockdep_chains", F_OK))
 		SKIP(return, "mmiotrace makes lockdep complain, and stop");
+	/* The child stays where it begins, and mmiotrace takes all other CPUs off. */
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
 	start(_metadata, &self->child, rebind);
-	/* Takes all CPUs but one off until the end. */
 	if (file_change(TRACEFS "current_tracer", "mmiotrace"))
 		SKIP(return, "no mmiotrace");
 	turn_on(_metadata, "traps");
