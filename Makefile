@@ -7,30 +7,6 @@ export KERNEL
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
-# The quick ones first; what follows a "-" is the check's argument.
-MACHINES := x86_64-qemu x86_64-bochs i386-qemu i386-bochs
-CHECKS := shell headers apply checkpatch drift callsites rebase mails badinput \
-	$(MACHINES:%=kselftest-%) kselftest-x86_64-qemu-mce kselftest-x86_64-qemu-oops \
-	$(MACHINES:%=doublefault-%) \
-	coverage formats boottime bench \
-	trapstat collector tracecmd \
-	demo kernelshark gate-build-entry sanitizers
-# What does not fit into the time of "make check". Most build their own kernels.
-LONG_CHECKS := bisect debug-kasan debug-kcsan nofunction storm crash killed upstream \
-	bench-size tracers chrome lttng systemtap deb
-# What has to hold before the series is posted, without what is in those two.
-GATES = $(filter-out $(1) $(1:%=gate-%),$(addprefix gate-,$(shell ci/gate --list)))
-# Some are about no kernel, or about pages or mails of 7.3: ci/README.md.
-ifneq ($(KERNEL),7.3)
-CHECKS := $(filter-out shell badinput mails bench coverage,$(CHECKS))
-LONG_CHECKS := $(filter bisect nofunction systemtap debug-% storm crash killed,$(LONG_CHECKS))
-GATES =
-endif
-# Those of both that run in the guest of "make kernel".
-GUEST_CHECKS := $(filter bench boottime formats demo kernelshark storm killed \
-	trapstat collector tracecmd tracers chrome lttng \
-	%-x86_64-qemu %-x86_64-bochs %-mce %-oops,$(CHECKS) $(LONG_CHECKS))
-
 .PHONY: help
 help:
 	@echo 'Traps: every x86 exception and page fault in ftrace'
@@ -39,14 +15,14 @@ help:
 	@echo '  make demo CMD="..."      trace a command of yours'
 	@echo '  make check               all checks; also what CI runs'
 	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
-	@echo '  make check-NAME          one of them: ci/README.md'
+	@echo '  make check-NAME          one of them'
+	@echo '  make checks              list them, with the time that each took here'
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
 	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
-	@echo '  make gates               what has to hold before they are sent: tools/gates/README.md'
-	@echo '  make gate-NAME           one of the gates'
-	@echo '  make deb                 Debian packages for a real machine: tools/deb/README.md'
+	@echo '  make gates               the checks that have to pass before they are sent'
+	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
@@ -61,14 +37,14 @@ help:
 
 .PHONY: setup source kernel kernel-i386
 setup:
-	@tools/setup
+	@ci/setup
 source: setup
-	@tools/kernel/fetch $(KERNEL)
-	@tools/kernel/patch $(KERNEL)
+	@ci/kernel/fetch $(KERNEL)
+	@ci/kernel/patch $(KERNEL)
 kernel: source
-	@tools/kernel/build $(KERNEL) x86_64-guest
+	@ci/kernel/build $(KERNEL) x86_64-guest
 kernel-i386: source
-	@tools/kernel/build $(KERNEL) i386-guest
+	@ci/kernel/build $(KERNEL) i386-guest
 
 .PHONY: of-7.3
 of-7.3:
@@ -77,57 +53,52 @@ of-7.3:
 .PHONY: demo vm
 demo: export CMD := $(CMD)
 demo: kernel
-	@if [ -n "$$CMD" ]; then tools/demo/run sh -c "$$CMD"; else tools/demo/run; fi
+	@if [ -n "$$CMD" ]; then ci/demo/run sh -c "$$CMD"; else ci/demo/run; fi
 vm: kernel
-	@tools/vm/run -i
+	@ci/vm/run -i
 
 .PHONY: deb
 deb: source
-	@tools/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
+	@ci/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 
 .PHONY: bench
 bench: of-7.3 kernel
-	@tools/bench/all $(KERNEL)
+	@ci/bench/all $(KERNEL)
 
-.PHONY: check check-all $(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%)
-check: kernel kernel-i386
-	@ci/run $(CHECKS)
-check-all: kernel kernel-i386
-	@ci/run $(CHECKS) $(LONG_CHECKS) $(call GATES,$(CHECKS) $(LONG_CHECKS))
-$(GUEST_CHECKS:%=check-%): kernel
-$(filter check-%-i386-qemu check-%-i386-bochs,$(CHECKS:%=check-%)): kernel-i386
-$(CHECKS:%=check-%) $(LONG_CHECKS:%=check-%): source
-	@ci/run $(@:check-%=%)
+.PHONY: check check-all gates checks
+check check-all gates:
+	@ci/run $@
+check-%:
+	@ci/run $*
+checks:
+	@ci/run --list
 
 .PHONY: coverage
 coverage: of-7.3 source
-	@tools/coverage/report
+	@ci/coverage/report
 
 .PHONY: apply patches
 apply:
 	@[ -n "$(LINUX)" ] || { echo 'apply: which tree? make apply LINUX=/path/to/linux' >&2; exit 1; }
-	@tools/kernel/patch $(KERNEL) --tree "$(LINUX)"
+	@ci/kernel/patch $(KERNEL) --tree "$(LINUX)"
 patches: source
-	@tools/kernel/regenerate $(KERNEL)
-	@tools/kernel/patch $(KERNEL)
+	@ci/kernel/regenerate $(KERNEL)
+	@ci/kernel/patch $(KERNEL)
 
-.PHONY: rebase lkml gates setup-gates
+.PHONY: rebase lkml setup-gates
 rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
-	@tools/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
+	@ci/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
-	@tools/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
+	@ci/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
 setup-gates: source
-	@tools/setup gates
-gates: of-7.3 kernel setup-gates
-	@ci/run $(call GATES)
-check-all: setup-gates
-gate-%: setup-gates
-	@ci/run $@
-gate-formats gate-histogram: kernel
+	@ci/setup gates
 
 .PHONY: clean distclean
+# Downloads and unpacked sources stay.
 clean:
-	rm -rf build/tmp build/ci-* build/bench build/demo build/vm build/log build/*/x86_64-* build/*/i386-* build/*/gate-* build/lkml build/rebase build/*/kselftest build/*/lttng build/lttng build/*/systemtap build/systemtap build/*/upstream build/bochs* build/busybox-* build/deb* build/*/deb*
+	@[ ! -d build ] || find build -mindepth 2 -maxdepth 2 ! -path 'build/apt/*' \
+		! -path 'build/*/linux' ! -path 'build/*/pristine' -exec rm -rf {} +
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name apt '(' -type f -o -empty ')' -delete
 distclean:
 	rm -rf build

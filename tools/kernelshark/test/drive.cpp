@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * drive.cpp - a plugin of KernelShark that operates it, for ci/kernelshark
+ * drive.cpp - a plugin of KernelShark that operates it, for ci/checks/kernelshark
  *
  * usage: DRIVE='COMMAND;...' kernelshark ... -p drive.so
  *

@@ -2,7 +2,7 @@
 # trapstat and raise, and in BUILD/sanitized a trapstat with sanitizers.
 # shellcheck shell=sh
 
-. "$(dirname "$0")/../../check.sh"
+. "$(dirname "$0")/../../../ci/checks/guest.sh"
 build=$1
 # shellcheck disable=SC2034 # of the scripts
 here=$(cd "$(dirname "$0")" && pwd)

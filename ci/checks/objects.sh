@@ -1,0 +1,35 @@
+# Sourced by what builds single objects, after lib.sh (sh). They set $v, $tree and $out.
+# shellcheck shell=sh
+
+# For $undo: of whatever the tree has, make the whole queue.
+whole_queue() { "$root/ci/kernel/patch" "$v"; }
+
+# The sources in the FOLDERs, separated by |, that the queue touches.
+sources() {
+	# shellcheck disable=SC2046 # names without spaces
+	touched $(series "$v") | grep -E "^($1)/.*\.[cS]\$"
+}
+
+# Does the directory's Makefile build that, and that of its parent the directory?
+is_built() {
+	[ -d "$tree/$1" ] || return 1
+	make -s -f "$root/ci/checks/objects.mk" srctree="$tree" O="$out" dir="$1" 2>/dev/null |
+		tr ' ' '\n' | grep -qxF "$2" || return 1
+	case $1 in
+	arch/x86) ;;
+	*/*) is_built "${1%/*}" "${1##*/}/" ;;
+	esac
+}
+
+# The objects of the sources on stdin, as far as the configuration has them. A source
+# may be included by another one.
+objects() {
+	while read -r f; do
+		[ -f "$tree/$f" ] || continue
+		dir=${f%/*} base=${f##*/}
+		whole=$(grep -lF "#include \"$base\"" "$tree/$dir"/*.c 2>/dev/null | head -n 1)
+		[ -z "$whole" ] || base=${whole##*/}
+		object=${base%.*}.o
+		! is_built "$dir" "$object" || echo "$dir/$object"
+	done | sort -u
+}
