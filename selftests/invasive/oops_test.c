@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An oops in a callback of a trap event ends the task. The CPU that it ran on goes
- * on recording the events of other tasks.
+ * A BUG() is recorded, as a #UD without an exit, and a WARN() is not. An oops in a
+ * callback of a trap event ends the task. The CPU that it ran on goes on recording the
+ * events of other tasks.
  *
- * Needs root, tracefs at /sys/kernel/tracing and the module
+ * Needs root, tracefs at /sys/kernel/tracing, LKDTM, and the module
  * test_modules/traps_callback.ko. Who dies in a callback holds tracepoint_srcu for
  * ever: no event can be removed any more, so all of it stays.
  */
@@ -22,8 +23,39 @@
 
 #include "invasive_fixture.h"
 
+#define LKDTM		"/sys/kernel/debug/provoke-crash/DIRECT"
 #define OOPS_AT		"/sys/module/traps_callback/parameters/oops_at"
 #define VICTIM		"traps_victim"
+
+FIXTURE(lkdtm) {
+};
+
+FIXTURE_SETUP(lkdtm)
+{
+	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
+		SKIP(return, "an oops is a panic here");
+	if (access(LKDTM, W_OK))
+		SKIP(return, LKDTM ": %s", strerror(errno));
+	if (!trace_available())
+		SKIP(return, "no events/traps in tracefs");
+	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
+}
+
+FIXTURE_TEARDOWN(lkdtm)
+{
+}
+
+/* Returns the status of a task that has LKDTM do it. */
+static int provoke(const char *what, pid_t *pid)
+{
+	int status = -1;
+
+	*pid = fork();
+	if (!*pid)
+		_exit(file_write(LKDTM, what));
+	waitpid(*pid, &status, 0);
+	return status;
+}
 
 FIXTURE(oops) {
 };
@@ -90,14 +122,33 @@ static int raise_both(const char *comm, pid_t *pid)
 /* Of that task */
 static int count_events(pid_t pid, const char *event)
 {
-	char *text = trace_read(TRACEFS "trace"), *line, *next = text, pattern[64];
+	char *text = trace_read(TRACEFS "trace"), *line, *next = text, pattern[128];
 	int count = 0;
 
-	snprintf(pattern, sizeof(pattern), "*-%d *: %s: *", pid, event);
+	snprintf(pattern, sizeof(pattern), "*-%d *: %s*", pid, event);
 	while (next && (line = strsep(&next, "\n")))
 		count += !fnmatch(pattern, line, 0);
 	free(text);
 	return count;
+}
+
+TEST_F(lkdtm, warning)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, provoke("WARNING", &pid));
+	EXPECT_EQ(0, count_events(pid, "trap_*"));
+}
+
+TEST_F(lkdtm, bug)
+{
+	pid_t pid;
+
+	ASSERT_TRUE(WIFSIGNALED(provoke("BUG", &pid)));
+	EXPECT_EQ(1, count_events(pid, "trap_entry: vector=#UD mode=kernel"));
+	EXPECT_EQ(0, count_events(pid, "trap_exit"));
+	/* The oops has switched the tracing off. */
+	EXPECT_EQ(0, trace_write(TRACEFS "tracing_on", "1"));
 }
 
 static void expect_all_recorded(struct __test_metadata *_metadata)
