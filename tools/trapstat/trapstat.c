@@ -2,14 +2,12 @@
 /*
  * trapstat - statistics of exceptions and page faults
  *
- * Options, and the loop that waits, reads and prints. See trapstat(8).
+ * The loop that waits, reads and prints.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,234 +17,13 @@
 #include <tracefs.h>
 #include "trapstat.h"
 
-#define MAX_PIDS	128
 #define MAX_CPUS	8192
 #define MAX_FDS		1024
 
-struct options options = {
-	.buckets = LOG2,
-	.top = 10,
-	.entries = 65536,
-	.buffer_kb = 4096,
-};
-
-static struct {
-	pid_t		pids[MAX_PIDS];
-	size_t		nr_pids;
-	char		**command;
-	double		interval;
-	unsigned long	count;		/* 0: for ever */
-	unsigned int	nr_cpus;
-	char		**columns;
-} live = { .interval = 1 };
-
+static unsigned int nr_cpus;
+static char **columns;
 static volatile sig_atomic_t stopped_by, child_ended;
 static pid_t child, self;
-
-static const char usage[] =
-	"usage: trapstat [-alstv] [options] [interval [count]]\n"
-	"       trapstat [-alstv] [options] -c command [argument ...]\n"
-	"       trapstat report [-alstv] [-n rows] [--json] file ...\n"
-	"       trapstat report --chrome file ... >trace.json\n"
-	"\n"
-	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
-	"  -l  latencies                               -c          run a command, only it\n"
-	"  -t  tasks                                   -o FILE     record with trace-cmd, too\n"
-	"  -a  pages that faulted                      -m KB       its buffer per CPU (4096)\n"
-	"  -s  where from                              -n ROWS     of -t, -a, -s (10)\n"
-	"  -b NS  -l in steps of NS, not powers of 2   -S ENTRIES  of a histogram (65536)\n"
-	"  --json  a line of JSON for each report      -h          this\n";
-
-static void print_note(const char *format, va_list args)
-{
-	char text[1024];
-
-	vsnprintf(text, sizeof(text), format, args);
-	fprintf(stderr, "trapstat: %s\n", text);
-}
-
-void note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_note(format, args);
-	va_end(args);
-}
-
-void die(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_note(format, args);
-	va_end(args);
-	exit(STATUS_FAILED);
-}
-
-void bad_usage(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_note(format, args);
-	va_end(args);
-	exit(STATUS_USAGE);
-}
-
-void *allocate(void *old, size_t size)
-{
-	void *new = realloc(old, size);
-
-	if (!new)
-		die("out of memory");
-	return new;
-}
-
-char *print_string(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int ret;
-
-	va_start(args, format);
-	ret = vasprintf(&text, format, args);
-	va_end(args);
-	if (ret < 0)
-		die("out of memory");
-	return text;
-}
-
-static unsigned long number(const char *what, const char *text, unsigned long min,
-			    unsigned long max)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value < min || value > max)
-		bad_usage("%s: %s is not a number from %lu to %lu", what, text, min, max);
-	return value;
-}
-
-static void parse_pids(char *list)
-{
-	char *pid;
-
-	for (pid = strtok(list, ","); pid; pid = strtok(NULL, ",")) {
-		if (live.nr_pids == MAX_PIDS)
-			bad_usage("-p: more than %d processes", MAX_PIDS);
-		live.pids[live.nr_pids++] = number("-p", pid, 1, INT_MAX);
-	}
-	if (!live.nr_pids)
-		bad_usage("-p: which process?");
-}
-
-static void parse_interval(int nr, char **args)
-{
-	char *end;
-
-	if (nr > 2)
-		bad_usage("%s: unexpected; a command goes after -c", args[2]);
-	if (nr > 0) {
-		live.interval = strtod(args[0], &end);
-		if (end == args[0] || *end || !(live.interval >= 0.01 && live.interval <= 86400))
-			bad_usage("interval: %s is not a number of seconds from 0.01 to 86400",
-				  args[0]);
-	}
-	if (nr > 1)
-		live.count = number("count", args[1], 1, ULONG_MAX);
-}
-
-static void parse_options(int argc, char **argv, bool report)
-{
-	static const struct option names[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "chrome", no_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ }
-	};
-	const char *letters = report ? "+:alstvn:h" : "+:alstvb:cp:o:m:n:S:h";
-	bool command = false;
-	unsigned int i;
-	int letter;
-
-	while ((letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
-		switch (letter) {
-		case 'v':
-			options.table[BY_CPU] = true;
-			break;
-		case 'l':
-			options.table[LATENCY] = true;
-			break;
-		case 't':
-			options.table[TASKS] = true;
-			break;
-		case 'a':
-			options.table[ADDRESSES] = true;
-			break;
-		case 's':
-			options.table[FROM] = true;
-			break;
-		case 'b':
-			options.buckets = number("-b", optarg, 2, 1000000000);
-			break;
-		case 'c':
-			command = true;
-			break;
-		case 'p':
-			parse_pids(optarg);
-			break;
-		case 'o':
-			options.record = optarg;
-			break;
-		case 'm':
-			options.buffer_kb = number("-m", optarg, 4, 16777216);
-			break;
-		case 'n':
-			options.top = number("-n", optarg, 1, 1000000);
-			break;
-		case 'S':
-			options.entries = number("-S", optarg, 128, 131072);
-			break;
-		case 'j':
-			options.json = true;
-			break;
-		case 'C':
-			options.chrome = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case ':':
-			bad_usage("-%c needs an argument: see trapstat -h", optopt);
-		default:
-			if (optopt)
-				bad_usage("there is no option -%c: see trapstat -h", optopt);
-			bad_usage("there is no option %s: see trapstat -h", argv[optind - 1]);
-		}
-	}
-	for (i = 0; i < TABLES && !options.table[i]; i++)
-		;
-	if (options.chrome && !report)
-		bad_usage("--chrome: only of a report");
-	if (options.chrome && (i < TABLES || options.json))
-		bad_usage("--chrome: it has no tables: without -alstv and --json");
-	options.table[BY_CPU] |= i == TABLES;
-	if (report) {
-		if (optind == argc)
-			bad_usage("report: which file?");
-	} else if (!command) {
-		parse_interval(argc - optind, argv + optind);
-	} else if (optind == argc) {
-		bad_usage("-c: which command?");
-	} else if (live.nr_pids) {
-		bad_usage("-c and -p: only one of them");
-	} else {
-		live.command = argv + optind;
-	}
-}
 
 static void on_signal(int signal)
 {
@@ -327,7 +104,7 @@ static void wait_until(double deadline, const sigset_t *waiting)
 }
 
 /* The CPUs of a list such as "0-3,8" have columns; the last number of it. */
-static unsigned int read_cpus(const char *name, bool columns)
+static unsigned int read_cpus(const char *name, bool with_columns)
 {
 	char *path = print_string("/sys/devices/system/cpu/%s", name);
 	unsigned int first, last = 0, cpu;
@@ -337,8 +114,8 @@ static unsigned int read_cpus(const char *name, bool columns)
 		last = first;
 		if (fscanf(file, "-%u", &last) < 0)
 			last = first;
-		for (cpu = first; columns && cpu <= last; cpu++)
-			live.columns[cpu] = print_string("cpu%u", cpu);
+		for (cpu = first; with_columns && cpu <= last; cpu++)
+			columns[cpu] = print_string("cpu%u", cpu);
 		fscanf(file, ",");
 	}
 	if (!file || last >= MAX_CPUS)
@@ -350,9 +127,9 @@ static unsigned int read_cpus(const char *name, bool columns)
 
 static void find_cpus(void)
 {
-	live.nr_cpus = read_cpus("possible", false) + 1;
-	live.columns = allocate(NULL, live.nr_cpus * sizeof(*live.columns));
-	memset(live.columns, 0, live.nr_cpus * sizeof(*live.columns));
+	nr_cpus = read_cpus("possible", false) + 1;
+	columns = allocate(NULL, nr_cpus * sizeof(*columns));
+	memset(columns, 0, nr_cpus * sizeof(*columns));
 	read_cpus("online", true);
 }
 
@@ -371,7 +148,7 @@ static void update_names(struct rows *rows)
 /* What there was since *@begin, which becomes now. */
 static int report_since(struct tracefs_instance *instance, double *begin, bool last)
 {
-	struct sample sample = { .rates = !live.command };
+	struct sample sample = { .rates = !options.command };
 	double end = now();
 	size_t i;
 	int ret;
@@ -382,15 +159,15 @@ static int report_since(struct tracefs_instance *instance, double *begin, bool l
 		update_names(&sample.table[i]);
 	sample.seconds = end - *begin;
 	*begin = end;
-	sample.columns = live.columns;
-	sample.nr_columns = live.nr_cpus;
+	sample.columns = columns;
+	sample.nr_columns = nr_cpus;
 	for (i = 0; i < sample.table[BY_CPU].nr; i++) {
-		if (!live.columns[sample.table[BY_CPU].row[i].cpu])
-			live.columns[sample.table[BY_CPU].row[i].cpu] =
+		if (!columns[sample.table[BY_CPU].row[i].cpu])
+			columns[sample.table[BY_CPU].row[i].cpu] =
 				print_string("cpu%u", sample.table[BY_CPU].row[i].cpu);
 	}
-	if (live.command)
-		sample.title = live.command[0];
+	if (options.command)
+		sample.title = options.command[0];
 	ret = output(&sample);
 	maps_forget();
 	sample_free(&sample);
@@ -405,7 +182,7 @@ static int run_command(struct tracefs_instance *instance, const sigset_t *waitin
 	command_go();
 	wait_until(0, waiting);
 	if (waitpid(child, &status, 0) != child)
-		die("%s: %s", live.command[0], strerror(errno));
+		die("%s: %s", options.command[0], strerror(errno));
 	ret = report_since(instance, &begin, true);
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);
@@ -418,18 +195,18 @@ static int run_intervals(struct tracefs_instance *instance, const sigset_t *wait
 	int status = 0, ret;
 	unsigned long i;
 
-	for (i = 0; !live.count || i < live.count; i++) {
-		deadline += live.interval;
+	for (i = 0; !options.count || i < options.count; i++) {
+		deadline += options.interval;
 		wait_until(deadline, waiting);
 		if (stopped_by)
 			break;
-		ret = report_since(instance, &begin, i + 1 == live.count);
+		ret = report_since(instance, &begin, i + 1 == options.count);
 		status = ret ? ret : status;
 		if (ferror(stdout)) {	/* output() has seen to anything but a closed pipe */
 			stopped_by = SIGPIPE;
 			break;
 		}
-		if (begin > deadline + live.interval)
+		if (begin > deadline + options.interval)
 			deadline = begin;
 	}
 	return status;
@@ -457,21 +234,21 @@ static int run(void)
 	if (places)
 		symbols_live();
 	if (places || options.table[TASKS] || options.record)
-		sideband_start(live.nr_cpus);
-	if ((places || options.record) && !live.command)
+		sideband_start(nr_cpus);
+	if ((places || options.record) && !options.command)
 		maps_read_running();
 	instance = instance_create("", NULL);
 	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded in it */
-	if (live.command) {
-		child = command_fork(live.command);
-		live.pids[live.nr_pids++] = child;
+	if (options.command) {
+		child = command_fork(options.command);
+		options.pids[options.nr_pids++] = child;
 	}
-	if (live.nr_pids)
-		instance_set_pids(instance, live.pids, live.nr_pids);
+	if (options.nr_pids)
+		instance_set_pids(instance, options.pids, options.nr_pids);
 	if (options.record)
-		record_start(live.pids, live.nr_pids);
-	hist_start(instance, live.nr_cpus);
-	if (live.command)
+		record_start(options.pids, options.nr_pids);
+	hist_start(instance, nr_cpus);
+	if (options.command)
 		status = run_command(instance, &waiting);
 	else
 		status = run_intervals(instance, &waiting);

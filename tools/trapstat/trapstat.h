@@ -28,6 +28,8 @@ enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, TABLES };
 /* How durations are known: each one, by powers of two, else in steps of so many ns. */
 enum { EXACT = 0, LOG2 = 1 };
 
+#define MAX_PIDS	128
+
 struct options {
 	bool		table[TABLES];
 	bool		json;
@@ -37,9 +39,18 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
+	/* live */
+	pid_t		pids[MAX_PIDS];
+	size_t		nr_pids;
+	char		**command;
+	double		interval;
+	unsigned long	count;		/* 0: for ever */
 };
 
+/* options.c */
 extern struct options options;
+
+void parse_options(int argc, char **argv, bool report);
 
 /* What is not a key of a table is 0 in all of its rows. */
 struct row {
@@ -72,7 +83,7 @@ struct sample {
 	unsigned int	nr_columns;
 };
 
-/* trapstat.c: one line on stderr; exit */
+/* base.c: one line on stderr; exit */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void bad_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
