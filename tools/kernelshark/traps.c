@@ -50,23 +50,18 @@ struct pairing {
 
 unsigned long traps_generation;
 
-/* One more element for an array; NULL without memory. */
-static void *append(void **array, size_t *nr, size_t *max, size_t size)
+/* @array with room for one more element than @nr; NULL without memory. */
+static void *make_room(void *array, size_t nr, size_t *max, size_t size)
 {
 	void *more;
 
-	if (*nr == *max) {
-		more = realloc(*array, (*max ? 2 * *max : 1024) * size);
-		if (!more)
-			return NULL;
-		*array = more;
+	if (nr < *max)
+		return array;
+	more = realloc(array, (*max ? 2 * *max : 1024) * size);
+	if (more)
 		*max = *max ? 2 * *max : 1024;
-	}
-	return (char *)*array + (*nr)++ * size;
+	return more;
 }
-
-#define append(array, nr, max) \
-	((__typeof__(array))append((void **)&(array), &(nr), &(max), sizeof(*(array))))
 
 static void traps_reset(struct traps *traps)
 {
@@ -135,13 +130,16 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 	struct kshark_data_stream *stream = traps->stream;
 	int event = find_event(traps, entry);
 	uint16_t result = RESULT_NONE;
-	struct record *record;
+	struct record *records, *record;
 
 	if (event < 0)
 		return;
-	record = append(traps->records, traps->nr_records, traps->max_records);
-	if (!record)
+	records = make_room(traps->records, traps->nr_records, &traps->max_records,
+			    sizeof(*records));
+	if (!records)
 		return;
+	traps->records = records;
+	record = &records[traps->nr_records++];
 
 	record->entry = entry;
 	record->ts = entry->ts;
@@ -166,10 +164,12 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 
 static void add_lost(struct traps *traps, const struct kshark_entry *entry)
 {
-	int64_t *lost = append(traps->lost, traps->nr_lost, traps->max_lost);
+	int64_t *lost = make_room(traps->lost, traps->nr_lost, &traps->max_lost, sizeof(*lost));
 
-	if (lost)
-		*lost = entry->ts;
+	if (!lost)
+		return;
+	traps->lost = lost;
+	lost[traps->nr_lost++] = entry->ts;
 }
 
 static void load_record(struct kshark_data_stream *stream, void *rec, struct kshark_entry *entry)
@@ -252,11 +252,14 @@ static void add_exception(struct traps *traps, const struct record *entry,
 			  const struct record *exit)
 {
 	const struct record *known = exit ? exit : entry;
-	struct exception *e;
+	struct exception *exceptions, *e;
 
-	e = append(traps->exceptions, traps->nr_exceptions, traps->max_exceptions);
-	if (!e)
+	exceptions = make_room(traps->exceptions, traps->nr_exceptions, &traps->max_exceptions,
+			       sizeof(*exceptions));
+	if (!exceptions)
 		return;
+	traps->exceptions = exceptions;
+	e = &exceptions[traps->nr_exceptions++];
 	e->entry = entry ? entry->entry : NULL;
 	e->exit = exit ? exit->entry : NULL;
 	e->begin = entry ? entry->ts : exit->ts;
