@@ -44,6 +44,9 @@ series() {
 		sed "s,^,$root/patches/$1/,"
 }
 
+# own_series VERSION: those in its own folder; the others are shared with another kernel
+own_series() { series "$1" | grep "^$root/patches/$1/[^/]*\$"; }
+
 # nth VERSION N: the name of its patch number N
 nth() { series "$1" | sed -n "$2s,.*/,,p"; }
 
@@ -53,7 +56,7 @@ touched() {
 		sort -u
 }
 
-# code PATCH...: those of them that make the kernel
+# code PATCH...: those of these files that the kernel is built from
 code() { touched "$@" | grep -E '^(arch|include|kernel|mm)/'; }
 
 # The same of the queue for VERSION.
