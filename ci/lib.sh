@@ -37,18 +37,47 @@ temp() {
 	mkdir -p "$work" || die "cannot write to $build"
 }
 
-# The patches of VERSION in order, as file names.
+# series VERSION: the patches in order, as file names
 series() {
 	[ -f "$root/patches/$1/series" ] || die "there is no queue for $1 in patches/"
 	sed 's/[[:space:]]*#.*//; /^$/d' "$root/patches/$1/series" |
 		sed "s,^,$root/patches/$1/,"
 }
 
-# The files that PATCHES touch.
+# own_series VERSION: those in its own folder; the others are shared with another kernel
+own_series() { series "$1" | grep "^$root/patches/$1/[^/]*\$"; }
+
+# nth VERSION N: the name of its patch number N
+nth() { series "$1" | sed -n "$2s,.*/,,p"; }
+
+# touched PATCH...: the files that they touch
 touched() {
 	cat /dev/null "$@" | sed -n '/^--- /{ N; s,^--- a/\([^\n\t]*\).*\n+++ .*,\1,p; s,^--- /dev/null.*\n+++ b/\([^\t]*\).*,\1,p; }' |
 		sort -u
 }
+
+# code PATCH...: those of these files that the kernel is built from
+code() { touched "$@" | grep -E '^(arch|include|kernel|mm)/'; }
+
+# The same of the queue for VERSION.
+# shellcheck disable=SC2046 # names without spaces
+queue_files() { touched $(series "$1"); }
+# shellcheck disable=SC2046 # names without spaces
+queue_code() { code $(series "$1"); }
+
+# copy_files FROM TO: those that stdin names, if they are there
+copy_files() {
+	mkdir -p "$2"
+	while read -r f; do
+		[ -e "$1/$f" ] || continue
+		mkdir -p "$2/$(dirname "$f")"
+		cp -p "$1/$f" "$2/$f"
+	done
+}
+
+# For who takes patches of $v away: however the script ends, all of them are put back.
+keep_queue() { undo=whole_queue; }
+whole_queue() { "$root/ci/kernel/patch" "$v"; }
 
 elapsed() {
 	now=$(date +%s)

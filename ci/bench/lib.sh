@@ -134,9 +134,7 @@ versions() {
 
 # Which queue it is: the code that it makes, not its words.
 queue() {
-	# shellcheck disable=SC2046 # names without spaces
-	echo "# queue $(cd "$build/$1/linux" && touched $(series "$1") |
-		grep -E '^(arch|include|kernel)/' | xargs cat | sum)"
+	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | xargs cat | sum)"
 }
 
 sum() { sha256sum | cut -c1-16; }

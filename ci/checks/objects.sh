@@ -1,14 +1,8 @@
 # Sourced by what builds single objects, after lib.sh (sh). They set $v, $tree and $out.
 # shellcheck shell=sh
 
-# For $undo: of whatever the tree has, make the whole queue.
-whole_queue() { "$root/ci/kernel/patch" "$v"; }
-
-# The sources in the FOLDERs, separated by |, that the queue touches.
-sources() {
-	# shellcheck disable=SC2046 # names without spaces
-	touched $(series "$v") | grep -E "^($1)/.*\.[cS]\$"
-}
+# The sources that the queue touches.
+sources() { queue_code "$v" | grep '\.[cS]$'; }
 
 # Does the directory's Makefile build that, and that of its parent the directory?
 is_built() {
