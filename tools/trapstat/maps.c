@@ -90,7 +90,7 @@ static void set_map(struct map *map, uint64_t start, uint64_t end, uint64_t offs
 	map->name = print_string("%s", name);
 }
 
-/* What lies below it is mapped no more. */
+/* Add a map, which replaces everything that was mapped in its range. */
 static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t offset,
 		    const char *name)
 {
