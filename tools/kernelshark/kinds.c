@@ -2,7 +2,7 @@
 /*
  * kinds.c - names and colours of exceptions
  *
- * The names are those of the events' formats. The colours are all different, and light
+ * The names come from the formats of the events. All colours are different, and light
  * enough for a black label.
  */
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define MAX_NAMES	64
 #define NAME_SIZE	16
 
-/* Numbers do not change: the names of one stream serve all. */
+/* The numbers never change, so the names of one stream serve all. */
 struct names {
 	size_t	nr;
 	struct {

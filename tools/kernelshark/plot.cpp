@@ -15,14 +15,14 @@
 
 namespace {
 
-/* What contains others is higher; deeper ones than this are drawn as the last. */
+/* An outer exception is higher. Deeper ones than nr_lanes are drawn in the last lane. */
 constexpr int nr_lanes = 4;
 constexpr double lane_heights[nr_lanes] = { 1.1, .68, .4, .2 };
 
-/* The strip that KernelShark colours by task or CPU stays visible, and clickable. */
+/* KernelShark's strip, coloured by task or CPU, stays visible and clickable. */
 constexpr double strip = .32;
 
-constexpr int narrow = 3;	/* pixels: a column, the slowest of its place */
+constexpr int narrow = 3;	/* pixels: below this, a column for the slowest exception */
 constexpr int framed = 6;
 constexpr int arrow = 5;
 
@@ -31,13 +31,13 @@ struct slot {
 	const struct exception	*e;
 	int64_t			begin;
 	int64_t			end;
-	int64_t			reach;	/* the latest end up to here */
+	int64_t			reach;	/* the latest end of this and all earlier slots */
 	int			lane;
 };
 
 using graph_slots = std::vector<slot>;
 
-/* The exceptions of a stream, by CPU and by task, in the order of their begins. */
+/* The exceptions of a stream, by CPU and by task, sorted by begin. */
 struct plot {
 	std::unordered_map<int, graph_slots> cpus, tasks;
 };
@@ -69,7 +69,7 @@ struct plot *make_plot(const struct traps *traps)
 
 		plot->tasks[e->pid].push_back(s);
 		plot->cpus[traps_record(e)->cpu].push_back(s);
-		/* It slept and went on elsewhere: both CPUs show it. */
+		/* The handler changed its CPU: both show the exception. */
 		if (e->entry && e->exit && e->entry->cpu != e->exit->cpu)
 			plot->cpus[e->entry->cpu].push_back(s);
 	}
@@ -116,7 +116,7 @@ public:
 		_color = color_of(s.e);
 	}
 
-	/* KernelShark hands a double click to the nearest: let it be the innermost. */
+	/* KernelShark gives a double click to the nearest shape: the innermost must win. */
 	double distance(int x, int y) const override
 	{
 		int reach = _x1 - _x0 < narrow ? narrow : 0;
@@ -197,7 +197,7 @@ private:
 	}
 };
 
-/* An end of an exception whose other end is not known: an arrow to there. */
+/* The known end of an exception, with an arrow towards the unknown one. */
 class ExceptionMark : public ExceptionShape {
 public:
 	using ExceptionShape::ExceptionShape;
@@ -213,7 +213,7 @@ private:
 	}
 };
 
-/* The slots of one graph that are in its range, as shapes. */
+/* Makes shapes of the slots of one graph that are in its range. */
 class Drawing {
 public:
 	Drawing(KsCppArgV *argv, int64_t shift)
@@ -241,7 +241,7 @@ public:
 		}
 	}
 
-	/* What is in front comes first, which draws it last. */
+	/* The first shape is drawn last, so those in front come first. */
 	void hand_over(KsPlot::PlotObjList *shapes)
 	{
 		for (int lane = nr_lanes - 1; lane >= 0; lane--) {
@@ -326,7 +326,7 @@ void plot_show(const struct exception &e, int64_t shift)
 	plot_mark(e);
 }
 
-/* Three digits. */
+/* With three digits. */
 std::string plot_duration(int64_t ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * plot.hpp - what the table asks of the graphs
+ * plot.hpp - the functions of the graphs that the table uses
  */
 #ifndef PLOT_HPP
 #define PLOT_HPP

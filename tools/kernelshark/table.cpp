@@ -19,7 +19,7 @@
 #include "plot.hpp"
 #include "traps.h"
 
-/* KsMainWindow.hpp is not installed; this is all that is needed of it. */
+/* KsMainWindow.hpp is not installed. The plugin needs only this part of it. */
 class KsMainWindow {
 public:
 	void addPluginMenu(QString place, pluginActionFunc func);
@@ -54,7 +54,7 @@ QTableWidget *make_table(const char *name, const QStringList &titles)
 	return table;
 }
 
-/* Numbers are aligned to the right. */
+/* @number: align the text to the right. */
 void set_cell(QTableWidget *table, int row, int column, const QString &text, bool number = false)
 {
 	auto item = new QTableWidgetItem(text);
@@ -106,7 +106,7 @@ public:
 		layout->addWidget(&_note);
 		setWindowTitle("Slowest exceptions");
 		resize(900, 620);
-		/* It does not keep KernelShark from ending with its window. */
+		/* KernelShark ends when its main window is closed, even if this one is open. */
 		setAttribute(Qt::WA_QuitOnClose, false);
 
 		connect(_kinds, &QTableWidget::itemSelectionChanged, [this] { fill_rows(); });
@@ -135,7 +135,7 @@ private:
 	QLabel _note;
 	unsigned long _generation = 0;
 	std::vector<row> _all, _shown;
-	std::vector<uint32_t> _order;	/* of the kinds in their table */
+	std::vector<uint32_t> _order;	/* the kinds, in the order of their table */
 
 	void collect()
 	{
@@ -232,7 +232,7 @@ private:
 
 	void activate(int line)
 	{
-		/* The data is not what it was, nor are the pointers valid. */
+		/* The data was loaded again, and the pointers are no longer valid. */
 		if (_generation != traps_generation) {
 			refresh();
 			return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * traps.c - collects the traps events while KernelShark loads them, pairs them
+ * traps.c - collects the traps events while KernelShark loads them, and pairs them
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +10,10 @@
 #include <trace-cmd.h>
 #include "traps.h"
 
-/* An exception nests in no more of its task's. */
+/* How deep the exceptions of a task may nest. */
 #define MAX_OPEN	16
 
-/* How much later than its handler a pair may be recorded, in ns. */
+/* How much longer than its duration the time between the records of a pair may be, in ns. */
 #define SLACK		1000000
 
 enum event { TRAP_ENTRY, TRAP_EXIT, FAULT_ENTRY, FAULT_EXIT };
@@ -50,7 +50,7 @@ struct pairing {
 
 unsigned long traps_generation;
 
-/* @array with room for one more element than @nr; NULL without memory. */
+/* Make room for another element of @array, which has @nr. Returns NULL without memory. */
 static void *make_room(void *array, size_t nr, size_t *max, size_t size)
 {
 	void *more;
@@ -101,9 +101,8 @@ static int64_t read_field(struct kshark_data_stream *stream, void *rec, const ch
 }
 
 /*
- * A file is read CPU by CPU, each from its first record to its last. KernelShark
- * frees all entries and reads again without telling, when an advanced filter
- * is applied.
+ * KernelShark reads a file CPU by CPU, each from its first record to its last. To apply an
+ * advanced filter, it frees all entries and reads again, without telling the plugin.
  */
 static void detect_reload(struct traps *traps, const struct kshark_entry *entry)
 {
@@ -146,7 +145,7 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 	record->offset = entry->offset;
 	record->cpu = entry->cpu;
 	record->pid = entry->pid;
-	/* Every CPU has an idle task. */
+	/* The idle tasks of all CPUs have pid 0. */
 	record->task = entry->pid ? entry->pid : -1 - entry->cpu;
 	record->ip = read_field(stream, rec, "ip");
 	record->user_mode = read_field(stream, rec, "user_mode");
@@ -234,7 +233,7 @@ static bool lost_between(const struct traps *traps, int64_t begin, int64_t end)
 	return low < traps->nr_lost && traps->lost[low] <= end;
 }
 
-/* Do the times of the records say what the handler's own clock says? */
+/* Does the time between the records agree with the duration? */
 static bool same_time(const struct record *entry, const struct record *exit)
 {
 	int64_t time = exit->ts - entry->ts;
@@ -279,7 +278,7 @@ static void close_open(struct pairing *p, unsigned int from)
 
 static void pair_entry(struct pairing *p, const struct record *entry)
 {
-	/* User mode was interrupted: no handler of this task is running. */
+	/* If user mode was interrupted, no handler of this task is running. */
 	if (entry->user_mode || p->nr_open == MAX_OPEN)
 		close_open(p, 0);
 	p->open[p->nr_open++] = entry;
@@ -305,7 +304,7 @@ static void pair_exit(struct pairing *p, const struct record *exit)
 	add_exception(p->traps, entry, exit);
 }
 
-/* Does the trace's clock count nanoseconds, by most of the pairs? */
+/* Does the trace's clock count nanoseconds? Most of the exceptions decide. */
 static bool clock_is_ns(const struct traps *traps)
 {
 	const struct exception *e, *end = traps->exceptions + traps->nr_exceptions;
@@ -315,7 +314,7 @@ static bool clock_is_ns(const struct traps *traps)
 		if (!e->exit)
 			continue;
 		all++;
-		if (!e->entry)	/* a counter is soon smaller than what it should have counted */
+		if (!e->entry)	/* a counter is often smaller than a duration */
 			agree += e->end >= e->duration;
 		else
 			agree += e->end - e->begin >= e->duration / 2;
@@ -323,7 +322,7 @@ static bool clock_is_ns(const struct traps *traps)
 	return 2 * agree >= all;
 }
 
-/* An exit alone begins its duration before. */
+/* An exception with only an exit begins its duration before the exit. */
 static void set_begins(struct traps *traps)
 {
 	struct exception *e, *end = traps->exceptions + traps->nr_exceptions;
@@ -411,7 +410,7 @@ EXPORT int KSHARK_PLOT_PLUGIN_INITIALIZER(struct kshark_data_stream *stream)
 		ids[i] = kshark_find_event_id(stream, event_names[i]);
 		nr += ids[i] >= 0;
 	}
-	/* To have nothing to do is no failure, of which KernelShark complains. */
+	/* Nothing to do is not a failure: KernelShark would complain about one. */
 	if (!nr)
 		return 1;
 	traps = __init(stream->stream_id);
@@ -460,7 +459,7 @@ static struct kshark_dpi_list *find_plugin(const struct kshark_data_stream *stre
 	return plugin;
 }
 
-/* Read what @rows have of a stream that was loaded without us. */
+/* Read the exceptions in @rows of a stream that was loaded without this plugin. */
 static void adopt(struct kshark_data_stream *stream, struct kshark_entry **rows, size_t nr)
 {
 	struct traps *traps = __get_context(stream->stream_id);
@@ -482,7 +481,7 @@ static void adopt(struct kshark_data_stream *stream, struct kshark_entry **rows,
 		add_record(traps, rec, rows[i]);
 		tracecmd_free_record(rec);
 	}
-	traps->last_cpu = INT_MAX;	/* what comes next is a reload */
+	traps->last_cpu = INT_MAX;	/* the next record begins a reload */
 }
 
 void traps_adopt(int sd, struct kshark_entry **rows, size_t nr)

@@ -9,14 +9,14 @@
 #include <stdint.h>
 #include <libkshark.h>
 
-/* What KernelShark looks up; all else stays inside. */
+/* Marks functions that KernelShark looks up. All other symbols are hidden. */
 #define EXPORT __attribute__((visibility("default")))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What an exception is called and coloured by: its vector and result. */
+/* A kind is a vector and a result. It decides the name and colour of an exception. */
 #define VECTOR_PF	14
 #define RESULT_NONE	0xffff	/* without exit */
 
@@ -38,18 +38,18 @@ static inline uint16_t kind_result(uint32_t kind)
 #define KIND_NAME_SIZE	32
 #define FLAGS_NAME_SIZE	288
 
-/* Take the names of numbers from an event's format. */
+/* Read the names of vectors, results and flags from an event's format. */
 void kinds_learn(struct kshark_data_stream *stream, int event_id);
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE]);
 unsigned int kind_color(uint32_t kind);	/* 0xRRGGBB */
 const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE]);
 
-/* One of @entry and @exit is NULL if it was not recorded. */
+/* @entry or @exit is NULL if it was not recorded. */
 struct exception {
 	const struct kshark_entry	*entry;
 	const struct kshark_entry	*exit;
 	/*
-	 * As the records were when they were loaded, see traps_shift(). They
+	 * Times of the records when they were loaded, see traps_shift(). They
 	 * are equal if only one end is known.
 	 */
 	int64_t				begin;
@@ -69,7 +69,7 @@ struct record;
 struct traps {
 	struct kshark_data_stream	*stream;
 	int				event_ids[NR_EVENTS];
-	/* What was loaded, until it is paired. */
+	/* The loaded records, until they are paired. */
 	struct record			*records;
 	size_t				nr_records, max_records;
 	int64_t				*lost;
@@ -85,13 +85,13 @@ struct traps {
 /* The exceptions of stream @sd, paired; NULL if there are none. */
 struct traps *traps_get(int sd);
 
-/* The record that an exception is found by. */
+/* The record that stands for an exception. */
 static inline const struct kshark_entry *traps_record(const struct exception *e)
 {
 	return e->exit ? e->exit : e->entry;
 }
 
-/* Do KernelShark's filters leave it in the graphs? Those of events have a bit of their own. */
+/* Do KernelShark's filters show it in the graphs? Event filters have a bit of their own. */
 static inline bool traps_visible(const struct exception *e)
 {
 	const uint16_t bits = KS_GRAPH_VIEW_FILTER_MASK | KS_EVENT_VIEW_FILTER_MASK;
@@ -100,12 +100,12 @@ static inline bool traps_visible(const struct exception *e)
 }
 
 /*
- * KernelShark does not give a plugin of its option -p to a file that is appended.
- * Called for stream @sd, which has the plugin, with all loaded entries.
+ * KernelShark does not load plugins of its option -p for an appended file. This adds the
+ * plugin of stream @sd to all streams without it; @rows are all loaded entries.
  */
 void traps_adopt(int sd, struct kshark_entry **rows, size_t nr);
 
-/* What the times of the stream have been moved by since it was loaded. */
+/* How far the user has moved the times of the stream since it was loaded. */
 int64_t traps_shift(const struct traps *traps);
 
 /* Counts how often exceptions of any stream became invalid. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What SystemTap 5.6 needs to build its modules, and the traps events', on Linux 7.3. */
+/* SystemTap 5.6 needs these definitions to build modules, also for traps events, on Linux 7.3. */
 
-/* Its runtime uses task_euid(), which is gone. */
+/* SystemTap's runtime uses task_euid(), which 7.3 no longer has. */
 #define task_euid(task)	task_cred_xxx(task, euid)
 
-/* It takes these events for some that DECLARE_TRACE() declares, with a suffix. */
+/* SystemTap adds the suffix of DECLARE_TRACE() to the names of these events, too. */
 #define check_trace_callback_type_trap_entry_tp		check_trace_callback_type_trap_entry
 #define check_trace_callback_type_trap_exit_tp		check_trace_callback_type_trap_exit
 #define check_trace_callback_type_page_fault_entry_tp	check_trace_callback_type_page_fault_entry

@@ -2,11 +2,11 @@
 /*
  * chrome.c - recordings as Chrome trace events (JSON), for Perfetto's UI and others
  *
- * A file has two groups of tracks ("processes"): its CPUs and its tasks. In its task's
- * track an exception lasts from entry to exit; a task's exceptions nest. Its CPU's track
- * has it as long as the CPU was at it: cut in pieces where the task was switched out, if
- * sched_switch is recorded, too. If it is not, and another task raised something on the
- * CPU meanwhile or the exception ended on another CPU, it is in the task's track only.
+ * A file has two groups of tracks ("processes"): its CPUs and its tasks. In the track of
+ * its task, an exception lasts from entry to exit, and exceptions nest. In the track of a
+ * CPU, it lasts while the CPU handled it: if sched_switch is recorded, too, it is cut into
+ * pieces where the task was switched out. Otherwise an exception is only in the task's
+ * track if it ended on another CPU, or if another task raised one on its CPU meanwhile.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 
 #define HASH		1024
 #define MAX_CPUS	8192
-#define IDLE_TID	5000000		/* more than a pid: swapper has one for each CPU */
-#define DATE		1000000000000000000ULL	/* 2001 in ns: no uptime */
+#define IDLE_TID	5000000		/* above all pids: swapper runs on each CPU */
+#define DATE		1000000000000000000ULL	/* 2001 in ns: longer than any uptime */
 
 /* An exception that has not ended. */
 struct open {
 	struct exception	e;
-	bool			on_cpu;		/* e.cpu, since then: */
+	bool			on_cpu;		/* e.cpu handles it, since: */
 	uint64_t		since;
 	struct open		*outer;
 };
@@ -37,7 +37,7 @@ static struct task *tasks[HASH];
 static struct task *running[MAX_CPUS];	/* as far as is known */
 static bool cpu_named[MAX_CPUS];
 static int cpus_pid, tasks_pid;
-static uint64_t begin;			/* what is time 0 */
+static uint64_t begin;			/* the time shown as 0 */
 static bool comma;
 
 static int tid_of(pid_t pid, unsigned int cpu)
@@ -135,7 +135,7 @@ static void name_cpu(unsigned int cpu)
 	print_metadata(cpus_pid, cpu, "thread_name", name);
 }
 
-/* @comm: its track is to be named if it is new, or NULL */
+/* @comm: names the track of a new task; NULL: make no new task */
 static struct task *get_task(int tid, const char *comm)
 {
 	struct task **task;
@@ -154,7 +154,7 @@ static struct task *get_task(int tid, const char *comm)
 	return *task;
 }
 
-/* From now on the CPU is @task's. @exact: this is when; else it was some time before. */
+/* @task runs on @cpu now. @exact: since @ts, otherwise since some time before. */
 static void switch_to(struct task *task, uint64_t ts, unsigned int cpu, bool exact)
 {
 	struct open *open;
@@ -174,7 +174,7 @@ static void switch_to(struct task *task, uint64_t ts, unsigned int cpu, bool exa
 	running[cpu] = task;
 }
 
-/* Its exit is not in the recording. */
+/* The exit of the innermost exception is not in the recording. */
 static void drop(struct task *task)
 {
 	struct open *open = task->open;
@@ -211,7 +211,7 @@ static void on_exit_event(struct task *task, const struct exception *e)
 	for (open = task->open; open && !is_pair(&open->e, e); open = open->outer)
 		;
 	if (!open) {
-		/* the recording began meanwhile, or has no entries */
+		/* the recording began after the entry, or has no entries */
 		print_slice(tasks_pid, task->tid, e->duration < e->ts - begin ?
 			    e->ts - e->duration : begin, e->ts, e);
 		return;
@@ -277,8 +277,8 @@ static void name_group(int pid, const char *file, const char *what)
 }
 
 /*
- * The time of the first event of each file. If all are dates (trace-cmd record --date)
- * the hosts have the same time; else each begins with 0.
+ * The time of each file that is shown as 0: that of its first event. If all times are
+ * dates (trace-cmd record --date), all files share the earliest one.
  */
 static uint64_t *first_times(int nr, char **files)
 {

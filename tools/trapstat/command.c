@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * command.c - the command of -c: it waits until everything is set up to see it
+ * command.c - the command of -c, which waits until trapstat is ready to count
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ pid_t command_fork(char **argv)
 	return pid;
 }
 
-/* Lets the command begin; does not return if it cannot be run. */
+/* Start the command. Exits if it cannot be run. */
 void command_go(void)
 {
 	int error;

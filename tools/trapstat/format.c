@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * format.c - names of an event's numbers, as its print fmt has them
+ * format.c - names for the numbers in an event's fields, from its print fmt
  *
- * libtraceevent names the fields of a record only, and not what a histogram has.
+ * libtraceevent can only name the fields of a record, not the keys of a histogram.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +29,13 @@ static const struct tep_print_flag_sym *find_names(const struct tep_print_arg *a
 	return names;
 }
 
-/* NULL: no @event, or it prints @field as a number. */
+/* NULL if @event is NULL or prints @field as a number. */
 const struct tep_print_flag_sym *format_names(const struct tep_event *event, const char *field)
 {
 	return event ? find_names(event->print_fmt.args, field) : NULL;
 }
 
-/* NULL: it has none. */
+/* NULL if @value has no name. */
 const char *format_name(const struct tep_event *event, const char *field,
 			unsigned long long value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * format.h - names of an event's numbers, as its print fmt has them
+ * format.h - names for the numbers in an event's fields, from its print fmt
  */
 #ifndef TRAPSTAT_FORMAT_H
 #define TRAPSTAT_FORMAT_H

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hist.c - the kernel's histograms: make the triggers, read what they counted
+ * hist.c - the kernel's histograms: makes the triggers, reads their counts
  *
- * The triggers are written as text and not made by tracefs_hist_alloc(), which
- * knows no size.
+ * The triggers are written as text, because tracefs_hist_alloc() cannot set a size.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,8 +34,8 @@ static struct hist {
 	const char	*event;
 	enum key	key[4];		/* ends with NO_KEY */
 	char		*trigger;	/* NULL: not in use */
-	unsigned int	made;		/* when: which is the order in an event's file */
-	bool		descending;	/* the one of two that differ in nothing else */
+	unsigned int	made;		/* counts up, in the order of an event's file */
+	bool		descending;	/* sort order; tells a histogram from its replacement */
 	unsigned long	entries;
 	struct rows	before;
 	uint64_t	dropped;
@@ -50,7 +49,7 @@ static struct hist {
 	{ .table = ADDRESSES, .event = "page_fault_entry", .key = { PID, PAGE } },
 	{ .table = FROM, .event = "trap_entry", .key = { PID, VECTOR, IP } },
 	{ .table = FROM, .event = "page_fault_entry", .key = { PID, IP } },
-	{ .table = TABLES },	/* the one that replaces another */
+	{ .table = TABLES },	/* the replacement of another histogram */
 };
 
 #define NR_HISTS	(sizeof(hists) / sizeof(*hists) - 1)
@@ -117,7 +116,7 @@ void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
 	}
 }
 
-/* "NAME: VALUE" at *@text; what does not fit is an error of the format. */
+/* Read "NAME: VALUE" at *@text; anything else is an error. */
 static bool read_key(const char **text, enum key key, struct row *row)
 {
 	size_t len = strlen(keys[key].shown);
@@ -128,7 +127,7 @@ static bool read_key(const char **text, enum key key, struct row *row)
 		return false;
 	*text += len + 2;
 	if (key == PID) {
-		/* 16 characters, whatever they are, and "[pid]" */
+		/* any 16 characters, and "[pid]" */
 		if (strnlen(*text, COMM_LEN + 1) <= COMM_LEN || (*text)[COMM_LEN] != '[')
 			return false;
 		memcpy(row->comm, *text, COMM_LEN - 1);
@@ -193,7 +192,7 @@ static bool read_row(const char **text, const struct hist *hist, struct row *row
 	       (hist->table != LATENCY || read_value(text, "duration: ", &row->sum));
 }
 
-/* The next histogram of the file at *@text. */
+/* Read the next histogram of the file at *@text. */
 static bool read_hist(const char **text, const struct hist *hist, struct rows *rows,
 		      uint64_t *dropped)
 {
@@ -234,7 +233,7 @@ static void add_difference(struct sample *sample, struct hist *hist, struct rows
 	hist->before = *now;
 }
 
-/* The next one of the event's file, the first one if @last is NULL. */
+/* The histogram after @last in the event's file; the first one if @last is NULL. */
 static struct hist *next_made(const char *event, const struct hist *last)
 {
 	struct hist *hist, *next = NULL;
@@ -247,7 +246,7 @@ static struct hist *next_made(const char *event, const struct hist *last)
 	return next;
 }
 
-/* @old: only this one, which is being replaced by the one at END. */
+/* @old: read only this histogram, which the one at END replaces. NULL: read all. */
 static void read_event(struct tracefs_instance *instance, const char *event,
 		       const struct hist *old, struct sample *sample)
 {
@@ -277,9 +276,9 @@ static void read_event(struct tracefs_instance *instance, const char *event,
 }
 
 /*
- * One that fills up is replaced. What is raised between the two writes that make the
- * switch is counted in both: at most what the new one has when the old one is read for
- * the last time.
+ * Replace a histogram that fills up. Both count exceptions that are raised between the
+ * two writes that switch over. The new one's counts when the old one is read for the last
+ * time are an upper limit for these.
  */
 static void replace(struct tracefs_instance *instance, struct hist *old, struct sample *sample)
 {
@@ -292,7 +291,7 @@ static void replace(struct tracefs_instance *instance, struct hist *old, struct 
 	new->descending = !old->descending;
 	new->trigger = make_trigger(new, new->entries);
 	new->made = nr_made++;
-	/* a size that costs no time; it is that of the histogram only where one is made */
+	/* only the trigger that makes a histogram sets its size; a small one costs less */
 	new_command = make_trigger(new, MIN_ENTRIES);
 	old_command = make_trigger(old, MIN_ENTRIES);
 	write_trigger(instance, new, "", new->trigger, ":pause");
@@ -309,7 +308,7 @@ static void replace(struct tracefs_instance *instance, struct hist *old, struct 
 	sample->replaced[old->table] = true;
 }
 
-/* What was counted since the last time. @last: nothing will be read after this. */
+/* Read what was counted since the last call. @last: there will be no other call. */
 void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last)
 {
 	struct hist *hist;

@@ -2,10 +2,9 @@
 /*
  * instance.c - the life of trapstat's tracing instances
  *
- * An instance is called trapstat-PID and its directory is locked (flock) as long
- * as its owner lives: one that can be locked is a dead run's. Making and removing
- * them is done with the parent directory locked, so that none is seen between its
- * making and its locking.
+ * An instance is called trapstat-PID, and its directory is locked (flock) while its owner
+ * lives: an instance that can be locked is left by a dead run. To make or remove one,
+ * trapstat locks the parent directory, so that nobody sees an instance before its lock.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +25,7 @@ static struct own {
 } own[2];
 static unsigned int nr_own;
 
-/* Whether trapstat can run here; the kernel is asked, nothing is changed. */
+/* Exits if trapstat cannot run here. Changes nothing. */
 void instance_check(void)
 {
 	const char *dir;
@@ -74,7 +73,7 @@ static bool is_ours(const char *name)
 	return digits && (!name[digits] || !strcmp(name + digits, "-record"));
 }
 
-/* What its owner or the kernel still uses stays. */
+/* Instances that their owner or the kernel still uses stay. */
 static int remove_if_dead(const char *name, void *data)
 {
 	struct tracefs_instance *instance;
@@ -105,7 +104,7 @@ void instance_remove_dead(void)
 	close(parent);
 }
 
-/* @lock can be given to a child that is to keep the instance. */
+/* A child that inherits @lock keeps the instance. */
 struct tracefs_instance *instance_create(const char *suffix, int *lock)
 {
 	struct own *new = &own[nr_own];
@@ -139,7 +138,7 @@ static void write_pid(struct tracefs_instance *instance, pid_t pid)
 	free(text);
 }
 
-/* All threads of @pids, and what they fork. */
+/* Trace all threads of @pids, and what they fork. */
 void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, size_t nr)
 {
 	struct dirent *entry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * json.c - a sample as a line of JSON
+ * json.c - prints a sample as a line of JSON
  */
 #include <inttypes.h>
 #include <stdio.h>

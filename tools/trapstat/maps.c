@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * maps.c - which file or area an address of a task is in, and what the task is called
+ * maps.c - finds the file or area of a task's address, and the name of a task
  *
- * Many processes have ended when they are to be shown: perf's side-band events
- * (sideband.c) tell of every fork, mmap, new name and exit from the start on. What was
- * mapped before is in /proc. What a process had mapped before an exec stays known: it
- * faulted there, too.
+ * Many processes have ended before they are shown. So perf's side-band events (sideband.c)
+ * tell every fork, mmap, new name and exit while trapstat runs; /proc tells older mappings.
+ * The mappings of a process before an exec are kept, because it took page faults there, too.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,13 +12,13 @@
 #include <string.h>
 #include "trapstat.h"
 
-#define STACK_BYTES	(8 * 1024 * 1024)	/* the usual limit */
+#define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
 #define HASH		1024
 
-/* Sorted, without overlaps. */
+/* The maps of an address space, sorted and without overlaps. */
 struct space {
 	unsigned int	users;
-	bool		read;		/* from /proc, since the last report */
+	bool		read;		/* read from /proc since the last report */
 	struct map	*map;
 	size_t		nr;
 	size_t		size;
@@ -65,7 +64,7 @@ static size_t first_above(const struct space *space, uint64_t address)
 	return low;
 }
 
-/* Replaces the maps in [@first, @last) by @nr that are not set yet. */
+/* Replace the maps in [@first, @last) by @nr maps, which the caller fills in. */
 static struct map *make_room(struct space *space, size_t first, size_t last, size_t nr)
 {
 	size_t i;
@@ -91,7 +90,7 @@ static void set_map(struct map *map, uint64_t start, uint64_t end, uint64_t offs
 	map->name = print_string("%s", name);
 }
 
-/* What lies below it is mapped no more. */
+/* Add a map, which replaces everything that was mapped in its range. */
 static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t offset,
 		    const char *name)
 {
@@ -154,7 +153,7 @@ static struct task **find_task(pid_t tid)
 	return task;
 }
 
-/* @space: NULL for a new one */
+/* @space: NULL to make a new one */
 static struct task *set_task(pid_t tid, struct space *space)
 {
 	struct task **at = find_task(tid), *task = *at;
@@ -219,7 +218,7 @@ void maps_rename(pid_t tid, const char *comm)
 	strncpy(get_task(tid)->comm, comm, COMM_LEN - 1);
 }
 
-/* A task that has not been seen forking: all of its areas are in /proc. */
+/* Does nothing for a task whose fork was not seen: /proc has all of its areas. */
 void maps_add(pid_t pid, const struct map *map)
 {
 	struct task *task = *find_task(pid);
@@ -228,7 +227,7 @@ void maps_add(pid_t pid, const struct map *map)
 		add_map(task->space, map->start, map->end, map->offset, map->name);
 }
 
-/* Processes that may end before they are shown. */
+/* Read all running processes, because they may end before they are shown. */
 void maps_read_running(void)
 {
 	struct dirent *entry;
@@ -243,7 +242,10 @@ void maps_read_running(void)
 	maps_forget();
 }
 
-/* After a report: what has ended, unless it goes into a recording; and that /proc has been read. */
+/*
+ * Called after a report: forget tasks that have ended, unless a recording needs them, and
+ * that /proc was read.
+ */
 void maps_forget(void)
 {
 	struct task **at, *task;
@@ -276,7 +278,7 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 	}
 }
 
-/* The last name that it has taken, or NULL: it is called as when it was counted first. */
+/* The last name of the task; NULL if it still has the name that the histogram shows. */
 const char *maps_comm(pid_t tid)
 {
 	struct task *task = *find_task(tid);
@@ -289,7 +291,7 @@ bool map_is_stack(const struct map *map)
 	return !strcmp(map->name, "[stack]");
 }
 
-/* Stacks grow without a word: how far down this one may reach. */
+/* The lowest address of @map. A stack grows without an event, so it may reach further down. */
 uint64_t map_low(const struct map *map, const struct map *below)
 {
 	uint64_t low = map->start;
@@ -307,7 +309,7 @@ static const struct map *find_map(const struct space *space, uint64_t address)
 	return i < space->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
 }
 
-/* @address is in @map. */
+/* Describe @address, which is in @map. */
 void map_place(const struct map *map, uint64_t address, struct place *place)
 {
 	place->name = map->name;
@@ -328,7 +330,7 @@ void map_place(const struct map *map, uint64_t address, struct place *place)
 	}
 }
 
-/* Of a process that runs or has been seen running. */
+/* Works for a process that runs or was seen running. */
 bool maps_find(pid_t tid, uint64_t address, struct place *place)
 {
 	struct space *space = get_task(tid)->space;

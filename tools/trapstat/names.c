@@ -10,7 +10,7 @@
 
 static struct tep_event *trap, *fault, *any_exit;
 
-/* A recording may have only one of them. */
+/* A recording may have only one of the two events. */
 static struct tep_event *one_of(struct tep_handle *tep, const char *event, const char *other)
 {
 	return tep_find_event_by_name(tep, SYSTEM, event) ?:
@@ -24,7 +24,7 @@ void names_load(struct tep_handle *tep)
 	any_exit = one_of(tep, "page_fault_exit", "trap_exit");
 }
 
-/* Of the running kernel. tracefs_local_events() would read all of kallsyms, too. */
+/* Load names from the running kernel. tracefs_local_events() would also read all of kallsyms. */
 void names_live(void)
 {
 	static const char * const events[] = { "trap_exit", "page_fault_exit" };
@@ -82,7 +82,7 @@ static char *name_bits(struct tep_event *event, const char *field, uint64_t valu
 	return longer;
 }
 
-/* A page fault's by its bits, as the event shows it; a trap's as a number. */
+/* The bits of a page fault's error code by name; any other error code as a number. */
 char *error_code_name(unsigned int vector, uint64_t code)
 {
 	if (vector == VECTOR_PF)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * output.c - prints a sample, says what is missing in it
+ * output.c - prints a sample and reports what is missing in it
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,14 +24,14 @@ static void note_missing(const struct sample *sample, enum table table)
 		     table == BY_CPU ? "" : ", use a larger one (-S)");
 }
 
-/* A closed pipe is the caller's to see. */
+/* The caller checks for a closed pipe. */
 void output_flush(void)
 {
 	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
 		die("standard output: %s", strerror(errno));
 }
 
-/* 0, or STATUS_INCOMPLETE if something is missing in the sample. */
+/* Returns 0, or STATUS_INCOMPLETE if something is missing in the sample. */
 int output(struct sample *sample)
 {
 	int status = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * output.h - what tables and JSON are made of
+ * output.h - what tables and JSON have in common
  */
 #ifndef TRAPSTAT_OUTPUT_H
 #define TRAPSTAT_OUTPUT_H
@@ -10,12 +10,12 @@
 struct durations {
 	uint64_t	count;
 	uint64_t	sum;
-	uint64_t	p50;	/* at most */
+	uint64_t	p50;	/* this and the next two are upper bounds */
 	uint64_t	p99;
 	uint64_t	max;
 };
 
-/* What several rows are called alike. */
+/* Rows with the same name, added up. */
 struct line {
 	unsigned int	vector;
 	const char	*kind;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * procmaps.c - mappings in a recording, as trace-cmd record --proc-map writes them
+ * procmaps.c - mappings in a recording, in the format of trace-cmd record --proc-map
  *
- * That one uses ptrace(), keeps SIGTRAP from the traced program and knows only the
- * tasks that it has been given. So trapstat -o appends what it knows (maps.c) to the
- * finished file: another section of options, see trace-cmd.dat.v7(5).
+ * --proc-map uses ptrace(), keeps SIGTRAP from the traced program and knows only the tasks
+ * that it is given. So trapstat -o appends its own mappings (maps.c) to the finished file,
+ * as another section of options: see trace-cmd.dat.v7(5).
  *
- * There is no offset of the mapping in the file: what is known is how far an address
- * is from where the file's mapping begins.
+ * The format has no offset in the mapped file. Only the distance of an address from the
+ * beginning of the file's mappings is known.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,10 +19,10 @@
 
 #define OPTION_DONE	0
 #define OPTION_PROCMAPS	10
-#define SECTION_BYTES	16	/* its header: id, flags, description; size in 8 bytes */
+#define SECTION_BYTES	16	/* the header: id, flags, description; size in 8 bytes */
 #define NAME_BYTES	4000	/* libtracecmd takes lines of up to 4096 */
 
-/* Exported by libtracecmd, but in no header that is installed. */
+/* libtracecmd exports this, but installs no header for it. */
 struct tracecmd_proc_addr_map {
 	unsigned long long	start;
 	unsigned long long	end;
@@ -45,7 +45,7 @@ static bool get(FILE *file, uint64_t *value, size_t size)
 	return fread(value, size, 1, file) == 1;
 }
 
-/* White space ends a name; as in /proc/mounts. An area without a name has perf's. */
+/* White space is escaped as in /proc/mounts. An area without a name gets the name of perf. */
 static void print_name(FILE *text, const char *name)
 {
 	size_t i;
@@ -56,7 +56,7 @@ static void print_name(FILE *text, const char *name)
 		fprintf(text, isspace((unsigned char)name[i]) ? "\\%03o" : "%c", name[i]);
 }
 
-/* One option: how many, then line by line. */
+/* Write one option: the number of mappings, then a line for each. */
 static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 {
 	FILE *text, *file = data;
@@ -66,7 +66,7 @@ static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 	text = open_memstream(&option, &size);
 	if (!text)
 		die("out of memory");
-	/* the program's name has no use here */
+	/* "?": the program's name is not used */
 	fprintf(text, "%x %zx ?\n", tid, nr);
 	for (i = 0; i < nr; i++) {
 		fprintf(text, "%llx %llx ",
@@ -83,7 +83,7 @@ static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 	free(option);
 }
 
-/* Where the offset of the next section of options stands in the last one. */
+/* Find the place in the last section of options where the offset of the next one belongs. */
 static long find_last(FILE *file)
 {
 	uint64_t next, id, size;
@@ -131,14 +131,14 @@ static bool append(FILE *file, long last)
 	end = ftell(file);
 	fseek(file, begin + 8, SEEK_SET);
 	put(file, end - begin - SECTION_BYTES, 8);
-	/* only what is complete becomes a part of the file */
+	/* link the section only when it is complete */
 	if (fflush(file) || ferror(file) || fseek(file, last, SEEK_SET))
 		return false;
 	put(file, begin, 8);
 	return !fflush(file) && !ferror(file);
 }
 
-/* To the file that trace-cmd has made. */
+/* Append the mappings to the file of trace-cmd. */
 void procmaps_append(const char *path)
 {
 	FILE *file = fopen(path, "r+e");
@@ -157,7 +157,7 @@ void procmaps_use(struct tracecmd_input *handle)
 	input = handle;
 }
 
-/* @map and what lies next to it of the same file. */
+/* The range of @map and its adjacent mappings of the same file. */
 static void extend(pid_t tid, const struct tracecmd_proc_addr_map *map, uint64_t *start,
 		   uint64_t *end)
 {

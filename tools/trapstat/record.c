@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record.c - a recording at the same time: trace-cmd in an instance of its own
+ * record.c - the recording of -o: runs trace-cmd in an instance of its own
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@ static struct tracefs_instance *instance;
 static pid_t recorder;
 
 /*
- * Not in the terminal's process group: an interrupt stops trapstat, which stops
- * this. It ends with trapstat, too, and holds the instance's lock until then.
+ * trace-cmd is not in the terminal's process group, because an interrupt stops trapstat,
+ * which then stops trace-cmd. trace-cmd holds the instance's lock, and ends with trapstat.
  */
 static void run(char **argv, int lock)
 {
@@ -41,7 +41,7 @@ static void run(char **argv, int lock)
 	_exit(127);
 }
 
-/* trace-cmd turns tracing off first and on when all is set up. */
+/* trace-cmd first turns tracing off, and turns it on when everything is set up. */
 static bool is_recording(void)
 {
 	return tracefs_event_is_enabled(instance, SYSTEM, NULL) == TRACEFS_ALL_ENABLED &&
@@ -111,7 +111,7 @@ void record_start(const pid_t *pids, size_t nr)
 	free(buffer_kb);
 }
 
-/* Events that the recording lacks, as the kernel counts them. */
+/* The kernel's count of events that the recording lacks. */
 static unsigned long long lost_events(void)
 {
 	unsigned long long lost = 0;
@@ -132,7 +132,7 @@ static unsigned long long lost_events(void)
 	}
 }
 
-/* Whether all is in the file. */
+/* Returns whether the file has all events. */
 bool record_stop(void)
 {
 	unsigned long long lost;
@@ -140,7 +140,7 @@ bool record_stop(void)
 
 	if (!recorder)
 		return true;
-	/* now: trace-cmd removes the instance when it ends */
+	/* before trace-cmd ends, because it then removes the instance */
 	tracefs_trace_off(instance);
 	lost = lost_events();
 	kill(recorder, SIGINT);

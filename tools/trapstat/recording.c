@@ -27,7 +27,7 @@ static uint64_t field(struct buffer *buffer, struct tep_event *event, const char
 	return value;
 }
 
-/* Entries are counted. A recording of exits alone has these. */
+/* Count entries; if a recording has only exits, count those. */
 static void read_exception(struct buffer *buffer, struct tep_event *event,
 			   struct tep_record *record, int cpu)
 {
@@ -85,7 +85,7 @@ static int on_missed(struct tracecmd_input *handle, struct tep_event *event,
 
 	(void)handle;
 	(void)event;
-	/* negative: the kernel could not say how many */
+	/* negative if the kernel does not know the number */
 	buffer->recording->lost += record->missed_events > 0 ? record->missed_events : 1;
 	if (buffer->reader->missed)
 		buffer->reader->missed(record->ts, cpu);
@@ -129,7 +129,7 @@ void recording_open(struct recording *recording, const char *name)
 	procmaps_use(recording->handle);
 }
 
-/* The time of the first event in all buffers; one without events has 0 or no time at all. */
+/* The time of the first event in all buffers. A buffer without events has 0 or -1. */
 uint64_t recording_first(struct recording *recording)
 {
 	uint64_t first = tracecmd_get_first_ts(recording->handle) - 1, ts;
@@ -146,7 +146,7 @@ uint64_t recording_first(struct recording *recording)
 	return first + 1;
 }
 
-/* Instances, too: trapstat -o records in one. */
+/* Reads the instances, too, because trapstat -o records in one. */
 void recording_read(struct recording *recording, const struct reader *reader)
 {
 	struct tracecmd_input *instance;

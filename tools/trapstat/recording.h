@@ -10,7 +10,7 @@
 struct recording {
 	const char		*name;
 	struct tracecmd_input	*handle;
-	uint64_t		first, last;	/* times */
+	uint64_t		first, last;	/* times of the first and last exception */
 	uint64_t		lost;
 };
 
@@ -21,20 +21,20 @@ struct exception {
 	pid_t		pid;
 	const char	*comm;
 	bool		is_exit;
-	bool		counts;		/* the other one of the pair does not */
+	bool		counts;		/* only one event of a pair counts */
 	bool		user_mode;
 	unsigned int	vector;
 	uint64_t	error_code;
 	uint64_t	ip;
-	uint64_t	address;	/* page faults */
+	uint64_t	address;	/* page faults only */
 	uint64_t	event_data;	/* all others */
-	/* exits */
+	/* exits only */
 	unsigned int	result;
 	unsigned int	flags;
 	uint64_t	duration;
 };
 
-/* All but the first may be NULL. */
+/* All functions except the first may be NULL. */
 struct reader {
 	void (*exception)(const struct exception *e);
 	void (*sched_switch)(uint64_t ts, unsigned int cpu, pid_t next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * report.c - the tables from recordings of trace-cmd, one file per host
+ * report.c - prints the tables from recordings of trace-cmd, one file per host
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "recording.h"
 
 static struct sample sample;
-static uint64_t user, unmapped;		/* from user space, and by nobody knows what */
+static uint64_t user, unmapped;		/* ips in user space; of these, in no known mapping */
 
 static void add(enum table table, const struct row *row)
 {
@@ -93,7 +93,7 @@ static void name_cpus(void)
 	}
 }
 
-/* Only these mean the same on every host: a pid and an address do not. */
+/* Add vectors and latencies. PIDs and addresses mean something else on every host. */
 static void add_host(struct sample *all, unsigned int host)
 {
 	struct row row;
@@ -134,7 +134,7 @@ static void free_recorded(void)
 	sample_free(&sample);
 }
 
-/* The names are those of the last file, which stays open. */
+/* The names for the summary come from the last file, so it stays open. */
 int report_main(int nr_files, char **files)
 {
 	struct sample all = { .title = "all files", .columns = files, .nr_columns = nr_files };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rows.c - rows of a table: collect, merge those of the same key, subtract
+ * rows.c - collects the rows of a table, merges those of the same key, subtracts
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int compare_keys(const void *a, const void *b)
 	return ret;
 }
 
-/* Merges when the memory is used up: single events of a file become few rows. */
+/* Merges when the memory is used up, so that the single events of a file become few rows. */
 void rows_add(struct rows *rows, const struct row *row)
 {
 	if (rows->nr == rows->size) {
@@ -59,7 +59,7 @@ void rows_merge(struct rows *rows)
 	rows->nr = last - rows->row + 1;
 }
 
-/* Both are merged. What has not changed is left out. */
+/* Both must be merged. Rows that have not changed are left out. */
 void rows_subtract(struct rows *rows, const struct rows *before)
 {
 	struct row *row, *to = rows->row, *end = rows->row + rows->nr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sideband.c - perf's side-band events: every fork, mmap, new name and exit
+ * sideband.c - reads perf's side-band events: every fork, mmap, new name and exit
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -19,7 +19,7 @@ struct ring {
 	struct perf_event_mmap_page	*page;
 };
 
-/* A record with its time, which is its last field. */
+/* A record and its time, which is the last field of the record. */
 struct entry {
 	uint64_t			time;
 	struct perf_event_header	*header;
@@ -74,7 +74,7 @@ static int compare_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Copies the next record out of the ring. */
+/* Copy the next record out of the ring. */
 static struct perf_event_header *next_record(struct ring *ring)
 {
 	const char *data = (char *)ring->page + ring->page->data_offset;
@@ -95,7 +95,7 @@ static struct perf_event_header *next_record(struct ring *ring)
 	return (struct perf_event_header *)copy;
 }
 
-/* What has happened since, in the order of time over all CPUs. */
+/* Process what happened since the last call, in the order of time over all CPUs. */
 void sideband_read(void)
 {
 	struct perf_event_header *header;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * summary.c - what is shown of the rows of a sample
+ * summary.c - computes what is shown from the rows of a sample
  */
 #include <stdlib.h>
 #include <string.h>
 #include "output.h"
 
-/* [@begin, the return value) are the rows of the vector at @begin. */
+/* Returns the end of the rows that have the same vector as the row at @begin. */
 size_t vector_end(const struct rows *rows, size_t begin)
 {
 	size_t end = begin;
@@ -33,8 +33,9 @@ static int compare_value(const void *a, const void *b)
 }
 
 /*
- * An upper bound of the @rank-th smallest duration of a bucket, from 1: it and those
- * above are at least as long, those below are at least as long as the bucket's lowest.
+ * An upper bound of the @rank-th smallest duration of a bucket (@rank begins at 1). The
+ * smaller durations are at least the bucket's lowest value; the rest of the sum is shared
+ * by this duration and those that are at least as long.
  */
 static uint64_t bound(const struct row *bucket, unsigned long buckets, uint64_t rank)
 {
@@ -60,7 +61,7 @@ static void get_durations(const struct row *rows, size_t nr, unsigned long bucke
 	size_t i;
 
 	memset(d, 0, sizeof(*d));
-	/* a bucket of all results is a bucket of each: their counts and sums add up */
+	/* all results have the same buckets, so their counts and sums add up */
 	for (i = 0; i < nr; i++) {
 		struct row row = rows[i];
 
@@ -77,7 +78,7 @@ static void get_durations(const struct row *rows, size_t nr, unsigned long bucke
 	rows_free(&sorted);
 }
 
-/* For all of a vector's rows and for each result's. */
+/* Call @call for all rows of each vector, and for those of each of its results. */
 void each_duration(const struct sample *sample,
 		   void (*call)(const struct sample *sample, unsigned int vector,
 				unsigned int result, const struct durations *d))
@@ -110,7 +111,7 @@ static int compare_pid(const void *a, const void *b)
 	return (x->vector > y->vector) - (x->vector < y->vector);
 }
 
-/* By count, then something that does not change from run to run. */
+/* Sort by count, then by what does not change from run to run. */
 static int compare_task(const void *a, const void *b)
 {
 	const struct row *x = *(const struct row * const *)a;
@@ -121,7 +122,10 @@ static int compare_task(const void *a, const void *b)
 	return compare_pid(x, y);
 }
 
-/* The rows of TASKS in groups of a pid, the first of each in order; sum is the group's. */
+/*
+ * Groups the rows of TASKS by pid. Returns the first row of each group, those with the
+ * most exceptions first; its sum is the count of the group.
+ */
 struct row **top_tasks(const struct rows *rows, size_t *nr)
 {
 	struct row **first = allocate(NULL, (rows->nr + 1) * sizeof(*first));
@@ -166,7 +170,7 @@ static int compare_line(const void *a, const void *b)
 	return compare_name(a, b);
 }
 
-/* The rows of ADDRESSES or FROM by name, the most frequent ones first. */
+/* The rows of ADDRESSES or FROM, added up by name, the most frequent first. */
 struct line *top_lines(const struct sample *sample, enum table table, size_t *nr)
 {
 	const struct rows *rows = &sample->table[table];

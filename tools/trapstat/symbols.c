@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * symbols.c - names of addresses: the kernel's symbols, and those of ELF files
+ * symbols.c - names addresses by the symbols of the kernel and of ELF files
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-/* A recording: the mappings and the kernel's symbols in it, the files of this machine. */
+/* Use the mappings and kernel symbols of a recording, and the files of this machine. */
 void symbols_recorded(struct tep_handle *tep)
 {
 	kernel = tep;
@@ -63,7 +62,7 @@ void symbols_recorded(struct tep_handle *tep)
 	elf_version(EV_CURRENT);
 }
 
-/* The machine that runs: its processes' mappings, and its kernel's symbols. */
+/* Use the mappings of running processes and the symbols of the running kernel. */
 void symbols_live(void)
 {
 	char *text;
@@ -151,7 +150,7 @@ static struct image *get_image(const char *name)
 	image->name = print_string("%s", name);
 	image->next = images;
 	images = image;
-	/* not a device or a fifo: opening one of these does something */
+	/* O_NONBLOCK: do not wait for the writer of a fifo */
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	if (elf)
@@ -163,8 +162,8 @@ static struct image *get_image(const char *name)
 }
 
 /*
- * Where @offset from the beginning of the mapping is in the file; false if that one is not
- * there, or not the one that was mapped: its mapping would not be as long as @span.
+ * Convert @offset from the beginning of the mapping to an offset in the file. Returns false
+ * if the file is missing or is not the mapped one: its mapping would not be @span long.
  */
 bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file)
 {
@@ -225,7 +224,7 @@ static const char *find_symbol(const char *file, uint64_t offset)
 	return symbol && offset < symbol->start + symbol->size ? symbol->name : NULL;
 }
 
-/* Whether it is known; @place says so, too. */
+/* Returns whether the place is known; if not, place->kind is "kernel" or "unknown". */
 static bool place_of(const struct row *row, struct place *place)
 {
 	memset(place, 0, sizeof(*place));
@@ -233,7 +232,7 @@ static bool place_of(const struct row *row, struct place *place)
 	return !(row->value >> 63) && find(row->pid, row->value, place);
 }
 
-/* What raised it: function and file, file and offset, or task and address. */
+/* What raised the exception: function and file, file and offset, or address and task. */
 char *symbol_of_ip(const struct row *row)
 {
 	const char *symbol = NULL;
@@ -260,7 +259,7 @@ char *symbol_of_ip(const struct row *row)
 	return print_string("%s+0x%llx", place.name, (unsigned long long)place.offset);
 }
 
-/* What a page belongs to. Files are the same for all, other areas are a task's own. */
+/* What a page belongs to: a file, which all tasks share, or an area of a task. */
 char *name_of_page(const struct row *row, const char **kind)
 {
 	struct place place;

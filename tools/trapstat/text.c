@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - a sample as tables
+ * text.c - prints a sample as tables
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "output.h"
 
 #define CPU_WIDTH	10
-#define NAME_WIDTH	26	/* vector, name and total, up to the first CPU */
+#define NAME_WIDTH	26	/* of vector, name and total, before the first CPU */
 
-/* 0: not a terminal */
+/* Returns 0 if standard output is not a terminal. */
 static unsigned int terminal_width(void)
 {
 	struct winsize size;
@@ -51,7 +51,7 @@ static const char *count_title(const struct sample *sample)
 	return sample->rates ? "per second" : "count";
 }
 
-/* Column widths: a host's name may be longer than a number. */
+/* The name of a host may be wider than a number. */
 static int column_width(const struct sample *sample, unsigned int column)
 {
 	int len = strlen(sample->columns[column]);
@@ -59,7 +59,7 @@ static int column_width(const struct sample *sample, unsigned int column)
 	return len < CPU_WIDTH ? CPU_WIDTH : len + 1;
 }
 
-/* The columns from @first on that fit; where the next block begins. */
+/* Print the columns that fit, from @first on. Returns where the next block begins. */
 static unsigned int print_block(const struct sample *sample, unsigned int first)
 {
 	const struct rows *rows = &sample->table[BY_CPU];

@@ -5,7 +5,7 @@ _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
 	local options='-a -b -c -h -l -m -n -o -p -S -s -t -v --json --help'
 
-	# After -c it is another command's.
+	# After -c, complete another command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == -c && ${COMP_WORDS[1]} != report ]]; then
 			if declare -F _command_offset >/dev/null; then

@@ -33,7 +33,7 @@ static void on_signal(int signal)
 		stopped_by = signal;
 }
 
-/* The signals come only while trapstat waits, in @waiting. */
+/* Block signals; trapstat receives them only while it waits, with the mask @waiting. */
 static void catch_signals(sigset_t *waiting)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
@@ -50,7 +50,7 @@ static void catch_signals(sigset_t *waiting)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Also called when something fails; not in a child that has not become another program. */
+/* Also called on errors. Does nothing in a child, which has not called exec yet. */
 static void clean_up(void)
 {
 	if (getpid() != self)
@@ -67,7 +67,7 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* It may have been trace-cmd. */
+/* SIGCHLD does not tell whether the command or trace-cmd has ended. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { };
@@ -76,7 +76,7 @@ static bool has_ended(pid_t pid)
 	       info.si_pid == pid;
 }
 
-/* Until @deadline (0: none), a signal, or the end of the command. */
+/* Wait until @deadline (0: none), a signal, or the end of the command. */
 static void wait_until(double deadline, const sigset_t *waiting)
 {
 	struct pollfd fds[MAX_FDS];
@@ -93,7 +93,7 @@ static void wait_until(double deadline, const sigset_t *waiting)
 		if (ppoll(fds, nr, deadline ? &timeout : NULL, waiting) > 0)
 			sideband_read();
 		if (child && stopped_by) {
-			/* an interrupt of the terminal has reached the command, too */
+			/* the command gets signals of the terminal itself */
 			if (stopped_by != SIGINT && stopped_by != SIGQUIT)
 				kill(child, stopped_by);
 			stopped_by = 0;
@@ -103,7 +103,7 @@ static void wait_until(double deadline, const sigset_t *waiting)
 	}
 }
 
-/* The CPUs of a list such as "0-3,8" have columns; the last number of it. */
+/* Read a list of CPUs such as "0-3,8" and name their columns. Returns the last number. */
 static unsigned int read_cpus(const char *name, bool with_columns)
 {
 	char *path = print_string("/sys/devices/system/cpu/%s", name);
@@ -145,7 +145,7 @@ static void update_names(struct rows *rows)
 	}
 }
 
-/* What there was since *@begin, which becomes now. */
+/* Report what was counted since *@begin, and set *@begin to now. */
 static int report_since(struct tracefs_instance *instance, double *begin, bool last)
 {
 	struct sample sample = { .rates = !options.command };
@@ -202,7 +202,7 @@ static int run_intervals(struct tracefs_instance *instance, const sigset_t *wait
 			break;
 		ret = report_since(instance, &begin, i + 1 == options.count);
 		status = ret ? ret : status;
-		if (ferror(stdout)) {	/* output() has seen to anything but a closed pipe */
+		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
 			stopped_by = SIGPIPE;
 			break;
 		}
@@ -224,7 +224,7 @@ static int run(void)
 	catch_signals(&waiting);
 	self = getpid();
 	atexit(clean_up);
-	/* memory that is used again is no page fault of our own */
+	/* keep freed memory, so that trapstat itself takes fewer page faults */
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	instance_remove_dead();
@@ -238,7 +238,7 @@ static int run(void)
 	if ((places || options.record) && !options.command)
 		maps_read_running();
 	instance = instance_create("", NULL);
-	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded in it */
+	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded here */
 	if (options.command) {
 		child = command_fork(options.command);
 		options.pids[options.nr_pids++] = child;
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 	}
 	status = run();
 	if (stopped_by) {
-		/* so that the parent sees what has ended trapstat */
+		/* so that the parent sees which signal ended trapstat */
 		signal(stopped_by, SIG_DFL);
 		sigemptyset(&none);
 		raise(stopped_by);

@@ -2,8 +2,8 @@
 /*
  * trapstat.h - what the files of trapstat share
  *
- * Whatever is counted, in the kernel or from a file, is rows of a sample's
- * tables: hist.c and report.c make them, output.c prints them.
+ * Counts from the kernel (hist.c) and from a file (report.c) become rows in the tables of
+ * a sample, which output.c prints.
  */
 #ifndef TRAPSTAT_H
 #define TRAPSTAT_H
@@ -25,7 +25,7 @@ enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3 };
 
 enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, TABLES };
 
-/* How durations are known: each one, by powers of two, else in steps of so many ns. */
+/* The buckets of durations: exact, powers of two, or any other value: steps of so many ns. */
 enum { EXACT = 0, LOG2 = 1 };
 
 #define MAX_PIDS	128
@@ -39,12 +39,12 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
-	/* live */
+	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
 	char		**command;
 	double		interval;
-	unsigned long	count;		/* 0: for ever */
+	unsigned long	count;		/* 0: forever */
 };
 
 /* options.c */
@@ -52,7 +52,7 @@ extern struct options options;
 
 void parse_options(int argc, char **argv, bool report);
 
-/* What is not a key of a table is 0 in all of its rows. */
+/* Fields that are not keys of a table are 0 in all of its rows. */
 struct row {
 	unsigned int	vector;
 	unsigned int	result;		/* LATENCY */
@@ -73,13 +73,13 @@ struct rows {
 struct sample {
 	struct rows	table[TABLES];
 	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
-	uint64_t	twice[TABLES];		/* that it may have counted twice, at most */
-	bool		replaced[TABLES];	/* a histogram that was nearly full */
+	uint64_t	twice[TABLES];		/* upper limit of those counted twice */
+	bool		replaced[TABLES];	/* a histogram was nearly full */
 	unsigned long	buckets;
 	double		seconds;
-	bool		rates;			/* print per second, not counts */
+	bool		rates;			/* print counts per second */
 	const char	*title;
-	char		**columns;		/* NULL: not a column */
+	char		**columns;		/* NULL: no column */
 	unsigned int	nr_columns;
 };
 
@@ -134,7 +134,7 @@ void sideband_start(unsigned int nr_cpus);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
 
-/* maps.c: tasks: which file or area an address is in, what they are called */
+/* maps.c: the file or area of a task's address, the name of a task */
 struct map {
 	uint64_t	start;
 	uint64_t	end;
@@ -146,7 +146,7 @@ struct place {
 	const char	*kind;		/* file, anon, heap, stack, other */
 	const char	*name;
 	uint64_t	offset;
-	bool		no_symbols;	/* the file at hand is not the one that was mapped */
+	bool		no_symbols;	/* this machine does not have the mapped file */
 };
 
 void maps_fork(pid_t pid, pid_t parent, pid_t tid);

@@ -9,13 +9,13 @@
  *   window FILE         save the main window, as PNG or PPM
  *   graphs FILE         save its graphs only
  *   table FILE          write the rows of the table of exceptions
- *   kind NAME           select a row of that of kinds
- *   open N              activate a row of that of exceptions
- *   range BEGIN END     show this time, in ns
- *   click RRGGBB        double click into the graphs, where this colour is
+ *   kind NAME           select a row in the table of kinds
+ *   open N              activate a row in the table of exceptions
+ *   range BEGIN END     show this range of time, in ns
+ *   click RRGGBB        double click in the graphs, where this colour is
  *   unload NAME         switch off a plugin for all streams
  *   close               close the dialog
- *   quit                what the window's close button does
+ *   quit                close the main window, as its close button does
  */
 #include <cstdio>
 #include <cstdlib>
@@ -146,7 +146,7 @@ static void double_click(const QString &color)
 	fail("no pixel " + color);
 }
 
-/* As KernelShark does when a plugin is deselected in its dialog. */
+/* Does what KernelShark does when the user deselects a plugin in its dialog. */
 static void unload(const QString &name)
 {
 	struct kshark_context *context = nullptr;
@@ -205,7 +205,7 @@ static void run(const QString &command)
 
 static void next()
 {
-	/* While it loads its data, KernelShark handles events, too. */
+	/* KernelShark also handles events while it loads data; wait for its main loop. */
 	if (QThread::currentThread()->loopLevel() > 0)
 		run(commands.takeFirst().trimmed());
 	if (!commands.isEmpty())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pairs - print what the plugin makes of trace.dat files, without its window
+ * pairs - prints the exceptions that the plugin finds in trace.dat files, without a window
  *
  * usage: pairs [-r] FILE...
  *
- * A line for each exception: stream, pid, kind, flags, begin, end, duration, CPU of
- * entry and exit, "slow". With -r every file is loaded twice, the second time without
- * a word to the plugin, as KernelShark does for its advanced filter.
+ * Prints a line for each exception: stream, pid, kind, flags, begin, end, duration, CPU of
+ * entry and exit, "slow". With -r, loads every file twice, the second time without telling
+ * the plugin, as KernelShark does for its advanced filter.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * LTTng's probe of the traps events
+ * LTTng's probe for the traps events
  */
 #include <linux/module.h>
 #include <lttng/tracer.h>
 
-/* The kernel's own declarations: those below have to agree with them. */
+/* The kernel's own declarations, which those below must match. */
 #include <trace/events/traps.h>
 
 #include <wrapper/tracepoint.h>

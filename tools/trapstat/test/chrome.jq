@@ -1,7 +1,7 @@
-# Whether this is a trace in the Chrome trace event format that a viewer can show: what each
-# event must have, tracks with names, slices of one track that nest. What is wrong, or nothing.
+# Checks that a viewer can show this trace in the Chrome trace event format: each event has
+# its fields, tracks have names, slices of one track nest. Prints what is wrong, or nothing.
 
-# Nanoseconds; 1 ns may be lost where the file has decimals of microseconds.
+# Microseconds in nanoseconds; the decimals in the file may be off by 1 ns.
 def ns: . * 1000 | round;
 
 def nests:
