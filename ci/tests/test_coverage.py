@@ -1,0 +1,135 @@
+"""ci/coverage/report: logs in, cells and sections of the page out"""
+import contextlib
+import io
+import unittest
+
+from program import load
+
+report = load("ci/coverage/report")
+
+
+def read(*lines):
+    return report.read_logs(["\n".join(lines)])
+
+
+class Tests(unittest.TestCase):
+    def test_mode_and_vector(self):
+        for test, program, cell in (
+                ("trap.gp_selector.recorded", "trap_test", ("user", "#GP")),
+                ("trap.de.recorded", "trap_test_32", ("user32", "#DE")),
+                ("trap.old_mf.recorded", "trap_test", ("user", "OLD_MF")),
+                ("kernel.nm.recorded", "kernel_test_32", ("kernel", "#NM")),
+                ("kernel_pf.spurious.recorded", "kernel_test", ("kernel", "#PF")),
+                ("fault.read_absent.recorded", "memory_test", ("user", "#PF")),
+                ("fault.kernel_read.recorded", "memory_test", ("kernel", "#PF")),
+                ("nmi.user.recorded", "nmi_test", ("user", "NMI")),
+                ("nmi.kernel.recorded", "nmi_test", ("kernel", "NMI")),
+                ("double_fault.kernel_df", "", ("kernel", "#DF")),
+                ("bp_in_pf.recorded", "nested_test", None),
+                ("perf record: filter", "tools_test", None)):
+            with self.subTest(test):
+                self.assertEqual(report.raised_by(test, program), cell)
+
+    def test_no_vector(self):
+        with self.assertRaisesRegex(ValueError, "no vector is known for trap.xy.recorded"):
+            report.raised_by("trap.xy.recorded", "trap_test")
+
+
+class Logs(unittest.TestCase):
+    def test_passed(self):
+        passed, skipped = read("# test traps:trap_test_32", "ok 1 trap.de.a", "ok 2 trap.de.b",
+                               "# test traps:trap_test", "ok 1 trap.de.a", "ok 2 other.b")
+        self.assertEqual(passed, {("user32", "#DE"): 2, ("user", "#DE"): 1})
+        self.assertEqual(skipped, {})
+
+    def test_program_of_another_log(self):
+        passed, _ = report.read_logs(["# test traps:trap_test_32\n", "ok 1 trap.de.a\n"])
+        self.assertEqual(passed, {("user", "#DE"): 1})
+
+    def test_skipped(self):
+        passed, skipped = read("# a:1:b:result MINOR", "ok 1 trap.ac.a # SKIP no CPU checks it",
+                               "ok 2 other.kmmio # SKIP lockdep")
+        self.assertEqual(passed, {})
+        self.assertEqual(skipped, {("user", "#AC"): "no CPU checks it"})
+
+    def test_failed(self):
+        with self.assertRaisesRegex(ValueError, "fault.read.recorded failed"):
+            read("not ok 1 fault.read.recorded")
+
+    def test_results(self):
+        passed, _ = read("# a.h:1:b:result MINOR", "# a.h:1:b:result MINOR",
+                         "# a.h:1:b:result MAJOR", "ok 1 other.a",
+                         "# a text with result OOM", "# a.h:1:b:result OOM or so", "ok 2 other.b",
+                         "# a.h:1:b:result MINOR", "ok 3 other.c")
+        self.assertEqual(passed, {("result", "MINOR"): 2, ("result", "MAJOR"): 1})
+
+
+class Cells(unittest.TestCase):
+    impossible = report.impossible_for("here", "# A comment\n"
+                                       "*\tuser\t#DF\tcannot\n"
+                                       "there\tuser\t#AC\tthere only\n"
+                                       "*\t*\t#MC\tnot recorded\n"
+                                       "here\tuser\t*\tflaky\n")
+
+    def says(self, mode, vector, passed=(), skipped=()):
+        return report.says((mode, vector), dict(passed), dict(skipped), self.impossible)
+
+    def test_passed(self):
+        self.assertEqual(self.says("kernel", "#DF", {("kernel", "#DF"): 3}), "3 passed")
+
+    def test_passed_counts_before_skipped(self):
+        cell = "kernel", "#DF"
+        self.assertEqual(self.says(*cell, {cell: 1}, {cell: "no CPU"}), "1 passed")
+
+    def test_skipped_counts_before_impossible(self):
+        cell = "user", "#DF"
+        self.assertEqual(self.says(*cell, skipped={cell: "no CPU"}), "no CPU")
+
+    def test_first_line_that_fits(self):
+        self.assertEqual(self.says("user", "#DF"), "cannot")
+        self.assertEqual(self.says("user", "#AC"), "flaky")
+        self.assertEqual(self.says("kernel", "#MC"), "not recorded")
+
+    def test_neither(self):
+        with self.assertRaisesRegex(ValueError, "#AC: kernel: no test and no reason"):
+            self.says("kernel", "#AC")
+
+    def test_both(self):
+        with self.assertRaisesRegex(ValueError, "#AC: user: passed, and impossible says: flaky"):
+            self.says("user", "#AC", {("user", "#AC"): 1})
+
+
+class Page(unittest.TestCase):
+    def test_machine(self):
+        for line, name in (
+                ("QEMU emulator version 7.2.22 (Debian 1:7.2+d), tcg, CPU max; Linux 7.3.4 i686",
+                 "QEMU 7.2, tcg, CPU max; Linux 7.3 i686"),
+                ("Bochs 3.0+dfsg-1, CPU corei7_skylake_x; Linux 7.3 i686",
+                 "Bochs 3.0, CPU corei7_skylake_x; Linux 7.3 i686")):
+            self.assertEqual(report.machine_of(f"# machine: {line}\nok 1 trap.de\n"), name)
+
+    def test_section(self):
+        log = "# machine: Bochs 3.0, CPU x; Linux 7.3 i686\n# a:1:b:result MAJOR\nok 1 trap.db.a\n"
+        rest = [("user", vector) for vector in report.VECTORS.values() if vector != "#DB"]
+        rest += [("result", result) for result in report.RESULTS if result != "MAJOR"]
+        impossible = "".join(f"*\t{mode}\t{what}\tno\n" for mode, what in [("kernel", "*"), *rest])
+        lines = report.section("i386-bochs", [log], impossible).splitlines()
+        self.assertEqual(lines[:6], ["## Bochs 3.0, CPU x; Linux 7.3 i686", "",
+                                     "| vector | | program | kernel |", "| --- | --- | --- | --- |",
+                                     "| 0 | #DE | no | no |", "| 1 | #DB | 1 passed | no |"])
+        self.assertEqual(lines[-18:-13], ["", "| ended with | |", "| --- | --- |",
+                                          "| MINOR | no |", "| MAJOR | 1 passed |"])
+        self.assertEqual(len(lines), 46)
+
+    def test_compare(self):
+        page = "# Page\n\n## A\n\none\n\n## A B\n\ntwo\n"
+        report.compare("## A\n\none\n", page)
+        report.compare("## A B\n\ntwo\n", page)
+        for new in "## A\n\ntwo\n", "## C\n\none\n":
+            with contextlib.redirect_stdout(io.StringIO()), \
+                    self.assertRaisesRegex(SystemExit, "coverage.md is stale for"):
+                report.compare(new, page)
+
+
+if __name__ == "__main__":
+    unittest.main()
