@@ -1,0 +1,70 @@
+"""What was measured: results/VERSION.tsv, and the {...} by which texts quote it
+
+    {kernel:setup:kind}        the number; kernel:setup:kind:mean is the mean
+    {+ kernel:setup:kind}      what it costs over the vanilla kernel, nothing on
+    {- A; B}  {/ A; B}         A less B; the cost of A in terms of that of B
+    {% A; B}                   percent that A is more than B
+    {: A; B}                   A divided by B
+    {* kernel:setup:kind}      the number, a ratio
+    {head}                     the lines of the file that begin with a #
+"""
+import re
+import sys
+
+FIELD = re.compile(r"\{([^}]*)\}")
+
+
+class Results:
+    def __init__(self, path):
+        self.head, self.numbers = [], {}
+        try:
+            lines = open(path).read().splitlines()
+        except OSError as error:
+            sys.exit(f"ci/bench: {path}: {error.strerror}: run make bench")
+        for line in lines:
+            if line.startswith("# "):
+                self.head.append(line[2:])
+            else:
+                kernel, setup, kind, best, mean = line.split("\t")
+                self.numbers[f"{kernel}:{setup}:{kind}"] = float(best)
+                self.numbers[f"{kernel}:{setup}:{kind}:mean"] = float(mean)
+
+    def get(self, which):
+        if which not in self.numbers:
+            raise KeyError(f"{which} was not measured")
+        return self.numbers[which]
+
+    def cost(self, which, base=""):
+        """Over base, or the vanilla kernel with nothing on, compiled for size if it is."""
+        kernel, _, kind = which.split(":")[:3]
+        size = "-Os" if kernel.endswith("-Os") else ""
+        return self.get(which) - self.get(base or f"vanilla{size}:off:{kind}")
+
+    def value(self, field):
+        """What stands for {field}."""
+        if field == "head":
+            return "\n".join(self.head)
+        operator, which = field[0], field[2:]
+        if operator not in "+-/%:*":
+            return whole(self.get(field))
+        a, b = re.fullmatch(r"(.*?)(?:; *(.*))?", which).groups()
+        if operator == "+":
+            return whole(self.cost(a))
+        if operator == "*":
+            return f"{self.get(a):.2f}"
+        if operator == "-":
+            return whole(self.get(a) - self.get(b))
+        if operator == "/":
+            return f"{self.cost(a) / self.cost(b):.2f}"
+        if operator == ":":
+            return f"{self.get(a) / self.get(b):.2f}"
+        return f"{(self.get(a) / self.get(b) - 1) * 100:.2f}"
+
+    def fill(self, text):
+        """The text with numbers for its fields; KeyError names one that was not measured."""
+        return FIELD.sub(lambda field: self.value(field[1]), text)
+
+
+def whole(number):
+    text = f"{number:.0f}"
+    return "0" if text == "-0" else text
