@@ -8,6 +8,7 @@
     {* kernel:setup:kind}      the number, a ratio
     {head}                     the lines of the file that begin with a #
 """
+import pathlib
 import re
 import sys
 
@@ -18,7 +19,7 @@ class Results:
     def __init__(self, path):
         self.head, self.numbers = [], {}
         try:
-            lines = open(path).read().splitlines()
+            lines = pathlib.Path(path).read_text().splitlines()
         except OSError as error:
             sys.exit(f"ci/bench: {path}: {error.strerror}: run make bench")
         for line in lines:
