@@ -155,7 +155,6 @@ static const struct raiser {
 	{ "xf_int", raise_xf_int },
 #ifdef CONFIG_X86_64
 	{ "gp", raise_gp },
-	{ "ss_canonical", raise_ss_canonical },
 	{ "pf_erratum", raise_pf_erratum, raise_with_k8 },
 #else
 	{ "ts", raise_ts },

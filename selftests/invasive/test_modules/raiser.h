@@ -16,7 +16,6 @@ bool raise_old_mf(unsigned long argument);
 bool raise_ts(unsigned long argument);
 bool raise_np(unsigned long selector);
 bool raise_ss(unsigned long selector);
-bool raise_ss_canonical(unsigned long argument);
 bool raise_gp(unsigned long argument);
 bool raise_gp_selector(unsigned long argument);
 bool raise_spurious(unsigned long argument);

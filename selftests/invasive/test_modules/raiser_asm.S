@@ -133,17 +133,7 @@ BEGIN raise_gp_selector
 SYM_FUNC_END(raise_gp_selector)
 
 #ifdef CONFIG_X86_64
-/* An address that is not canonical is #SS by %rbp, else #GP. */
-BEGIN raise_ss_canonical
-	push	%rbp
-	movabs	$0x4000000000000000, %rbp
-	IP raise_ss_canonical
-	mov	(%rbp), %al
-	RESUME raise_ss_canonical
-	pop	%rbp
-	RET
-SYM_FUNC_END(raise_ss_canonical)
-
+/* An address that is not canonical */
 BEGIN raise_gp
 	movabs	$0x4000000000000000, %rcx
 	IP raise_gp
