@@ -18,15 +18,9 @@
 #ifdef __x86_64__
 #define STACK_POINTER	"%%rsp"
 #define FRAME_POINTER	"%%rbp"
-#define SAVED_STACK	"%%r12"
-#define SAVED_FRAME	"%%r13"
-#define CLOBBERED	"r12", "r13"
 #else
 #define STACK_POINTER	"%%esp"
 #define FRAME_POINTER	"%%ebp"
-#define SAVED_STACK	"%%esi"
-#define SAVED_FRAME	"%%edi"
-#define CLOBBERED	"esi", "edi"
 #endif
 
 static void on_signal(int signal)
@@ -45,14 +39,14 @@ static char *map_at(unsigned long address, long size)
 
 static void read_stackless(const char *address, const char *frame)
 {
-	asm volatile("mov " STACK_POINTER ", " SAVED_STACK "\n\t"
-		     "mov " FRAME_POINTER ", " SAVED_FRAME "\n\t"
-		     "mov %1, " STACK_POINTER "\n\t"
-		     "mov %1, " FRAME_POINTER "\n\t"
-		     "mov (%0), %%al\n\t"
-		     "mov " SAVED_STACK ", " STACK_POINTER "\n\t"
-		     "mov " SAVED_FRAME ", " FRAME_POINTER
-		     : : "c" (address), "d" (frame) : CLOBBERED, "eax", "memory");
+	const char *stack = frame;
+
+	asm volatile("xchg %0, " STACK_POINTER "\n\t"
+		     "xchg %1, " FRAME_POINTER "\n\t"
+		     "mov (%2), %%al\n\t"
+		     "xchg %1, " FRAME_POINTER "\n\t"
+		     "xchg %0, " STACK_POINTER
+		     : "+S" (stack), "+D" (frame) : "c" (address) : "eax", "memory");
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 # raised, with names, filtered. While perf and BPF look at the program's stack and
 # memory, they raise page faults themselves, which must not be recorded.
 #
-# Needs root and tracefs at /sys/kernel/tracing; without a tool its tests are skipped.
+# Without a tool its tests are skipped.
 
 dir=$(dirname "$(readlink -f "$0")")
 . "$dir/../kselftest/ktap_helpers.sh"
@@ -90,9 +90,14 @@ survives() {
 	fi
 }
 
-perf_record() {
+# perf_script ARG...: what perf records, in $work/script
+perf_script() {
 	perf record -q -B -N -m 2048 -o "$work/perf.data" "$@" &&
-		perf script -i "$work/perf.data" -F event,trace >"$work/script" 2>/dev/null &&
+		perf script -i "$work/perf.data" -F event,trace >"$work/script" 2>/dev/null
+}
+
+perf_record() {
+	perf_script "$@" &&
 		expect_lines "$faults" "traps:page_fault_entry: $address " "$work/script" &&
 		expect_lines "$faults" "traps:page_fault_exit: $address " "$work/script"
 }
@@ -125,8 +130,7 @@ perf_stat() {
 # perf_filtered COUNT FILTER: the lines of perf script
 perf_filtered() {
 	# shellcheck disable=SC2086 # a command
-	perf record -q -B -N -o "$work/perf.data" -e traps:page_fault_exit --filter "$2" $raise &&
-		perf script -i "$work/perf.data" -F event,trace >"$work/script" 2>/dev/null &&
+	perf_script -e traps:page_fault_exit --filter "$2" $raise &&
 		expect_lines "$1" "traps:page_fault_exit: $address error_code=USER $rest" \
 			"$work/script"
 }
