@@ -127,20 +127,14 @@ static int read_symbols(struct functions *functions)
 	}
 	if (!start || !end)
 		return -1;
-	for (int i = 0; i < functions->count; i++) {
-		struct function *function = &functions->list[i];
-
-		if (function->address >= start && function->address < end)
-			functions->list[used++] = *function;
-	}
-	functions->count = used;
 	qsort(functions->list, functions->count, sizeof(*functions->list), by_address);
-
 	/* One name for each address is enough. */
-	used = 0;
-	for (int i = 0; i < functions->count; i++)
-		if (!i || functions->list[i].address != functions->list[i - 1].address)
+	for (int i = 0; i < functions->count; i++) {
+		address = functions->list[i].address;
+		if (address >= start && address < end &&
+		    (!used || address != functions->list[used - 1].address))
 			functions->list[used++] = functions->list[i];
+	}
 	functions->count = used;
 	return 0;
 }
