@@ -2,8 +2,6 @@
 /*
  * A page fault that sleeps while events are switched on and off, here or in another
  * instance: what was off when it began has no exit, and the duration covers the sleep.
- *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
 #include <sched.h>
 
@@ -41,114 +39,47 @@ static void on_fault(void *address)
 	userfault_copy(address);
 }
 
-static void raise_asleep(struct report *report, int round)
+static char *map_missing(void)
 {
-	static char *map;
-
-	if (!round) {
-		asleep.tid = gettid();
-		map = userfault_map(ROUNDS, false, on_fault);
-	}
-	if (!map) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)map + round * PAGE;
-	raise_write((void *)report->address);
+	asleep.tid = gettid();
+	return userfault_map(ROUNDS, false, on_fault);
 }
 
-FIXTURE(asleep) {
-	struct child child;
-};
+static void raise_asleep(struct report *report, int round)
+{
+	void *page = page_of_round(report, round, map_missing);
+
+	if (page)
+		raise_write(page);
+}
+
+SIMPLE_FIXTURE(asleep, set_up)
 
 FIXTURE_VARIANT(asleep) {
+	int entries, exits;
+	/* The rest by name */
 	const char *before;		/* on from the beginning */
 	const char *off;		/* but off again */
 	const char *other;		/* on in another instance */
-	const char *file, *value;
+	const char *file, *value;	/* written while it sleeps */
 	bool migrate;
-	int entries, exits;
 };
 
-FIXTURE_VARIANT_ADD(asleep, on) {
-	.before		= "traps",
-	.entries	= 1,
-	.exits		= 1,
-};
+#define ASLEEP(name, ...) FIXTURE_VARIANT_ADD(asleep, name) { __VA_ARGS__ }
 
-FIXTURE_VARIANT_ADD(asleep, migrated) {
-	.before		= "traps",
-	.migrate	= true,
-	.entries	= 1,
-	.exits		= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, exit_alone) {
-	.before		= "traps",
-	.off		= "events/traps/page_fault_entry/enable",
-	.exits		= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, entry_alone) {
-	.before		= "traps",
-	.off		= "events/traps/page_fault_exit/enable",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, switched_on) {
-	.file		= "events/traps/enable",
-	.value		= "1",
-};
-
-FIXTURE_VARIANT_ADD(asleep, exit_switched_on) {
-	.before		= "traps/page_fault_entry",
-	.file		= "events/traps/page_fault_exit/enable",
-	.value		= "1",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, switched_off) {
-	.before		= "traps",
-	.file		= "events/traps/enable",
-	.value		= "0",
-	.entries	= 1,
-};
-
-FIXTURE_VARIANT_ADD(asleep, entry_switched_off) {
-	.before		= "traps",
-	.file		= "events/traps/page_fault_entry/enable",
-	.value		= "0",
-	.entries	= 1,
-	.exits		= 1,
-};
-
+ASLEEP(on, 1, 1, .before = "traps");
+ASLEEP(migrated, 1, 1, .before = "traps", .migrate = true);
+ASLEEP(exit_alone, 0, 1, .before = "traps", .off = "events/traps/page_fault_entry/enable");
+ASLEEP(entry_alone, 1, 0, .before = "traps", .off = "events/traps/page_fault_exit/enable");
+ASLEEP(switched_on, 0, 0, .file = "events/traps/enable", .value = "1");
+ASLEEP(exit_switched_on, 1, 0, .before = "traps/page_fault_entry",
+	.file = "events/traps/page_fault_exit/enable", .value = "1");
+ASLEEP(switched_off, 1, 0, .before = "traps", .file = "events/traps/enable", .value = "0");
+ASLEEP(entry_switched_off, 1, 1, .before = "traps",
+	.file = "events/traps/page_fault_entry/enable", .value = "0");
 /* What is recorded at all is decided for all instances together. */
-FIXTURE_VARIANT_ADD(asleep, switched_on_as_another) {
-	.other		= OTHER "events/traps/enable",
-	.file		= "events/traps/enable",
-	.value		= "1",
-	.exits		= 1,
-};
-
-FIXTURE_SETUP(asleep)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	asleep.file = variant->file;
-	asleep.value = variant->value;
-	asleep.migrate = variant->migrate;
-	if (child_start(&self->child, raise_asleep))
-		SKIP(return, "no userfaultfd");
-	ASSERT_EQ(0, trace_prepare(self->child.pid, -1));
-	/* The untraced page fault may have switched something on. */
-	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
-}
-
-FIXTURE_TEARDOWN_PARENT(asleep)
-{
-	tear_down(_metadata);
-}
+ASLEEP(switched_on_as_another, 0, 1, .other = OTHER "events/traps/enable",
+	.file = "events/traps/enable", .value = "1");
 
 static bool is_on_cpu(int cpu, const char *event, unsigned long address)
 {
@@ -167,12 +98,21 @@ static bool is_on_cpu(int cpu, const char *event, unsigned long address)
 TEST_F(asleep, recorded)
 {
 	const struct trace_record *exit;
-	const struct report *report = self->child.report;
+	const struct report *report;
+	struct child child;
 	struct trace trace;
 	char text[64];
 
 	if (variant->migrate && sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "one CPU only");
+	asleep.file = variant->file;
+	asleep.value = variant->value;
+	asleep.migrate = variant->migrate;
+	if (child_start(&child, raise_asleep))
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, trace_prepare(child.pid, -1));
+	/* The untraced page fault may have switched something on. */
+	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	if (variant->before)
 		turn_on(_metadata, variant->before);
 	if (variant->off)
@@ -181,7 +121,8 @@ TEST_F(asleep, recorded)
 		ASSERT_EQ(0, other_create());
 		ASSERT_EQ(0, trace_write(variant->other, "1"));
 	}
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
+	report = child.report;
 	snprintf(text, sizeof(text), "address=0x%lx *", report->address);
 
 	EXPECT_EQ(variant->entries, trace_count(&trace, "page_fault_entry", "%s", text));
@@ -198,9 +139,9 @@ TEST_F(asleep, recorded)
 	EXPECT_LE(SLEEP_US * 1000, exit->duration);
 	EXPECT_LT(exit->duration, report->time);
 	/* The untraced one has migrated the child, too, this one moves it back. */
-	EXPECT_TRUE(is_on_cpu(self->child.cpu, "page_fault_exit", report->address));
+	EXPECT_TRUE(is_on_cpu(child.cpu, "page_fault_exit", report->address));
 	EXPECT_EQ(!variant->migrate && variant->entries,
-		  is_on_cpu(self->child.cpu, "page_fault_entry", report->address));
+		  is_on_cpu(child.cpu, "page_fault_entry", report->address));
 }
 
 TEST_HARNESS_MAIN

@@ -3,19 +3,12 @@
  * Recording an event of a traced program that has a watchpoint may hit that, when
  * it reads the program's stack. The debugger must not see that: neither in DR6, nor
  * by the next single step, of any program, that ends at a branch only.
- *
- * Needs root and tracefs at /sys/kernel/tracing.
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "invasive_fixture.h"
 
@@ -110,7 +103,7 @@ FIXTURE_SETUP(watched)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	stay_on_cpu(_metadata);
+	stay_on_cpu(_metadata, sched_getcpu());
 	self->frame[0] = 0;
 	self->frame[1] = RETURN_ADDRESS;
 	self->pid = start_tracee(_metadata, self->frame);

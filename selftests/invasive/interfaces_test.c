@@ -3,8 +3,6 @@
  * What ftrace can do with an event, it can do with the traps events: filters on
  * every field, triggers, histograms, synthetic events, event probes, instances,
  * process lists, pipes.
- *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +51,16 @@ static void raise_some(struct report *report, int round)
 	raise_bp();
 }
 
+/* A child whose work raises that. */
+static void start_some(struct __test_metadata *_metadata, struct child *child, work_t work)
+{
+	pages = map_anonymous(ROUNDS * WRITES);
+	absent = map_inaccessible();
+	ASSERT_TRUE(pages && absent);
+	stay_on_cpu(_metadata, sched_getcpu());
+	start(_metadata, child, work);
+}
+
 FIXTURE(interfaces) {
 	struct child child;
 	char pid[32];			/* a filter */
@@ -63,11 +71,7 @@ FIXTURE_SETUP(interfaces)
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	pages = map_anonymous(ROUNDS * WRITES);
-	absent = map_inaccessible();
-	ASSERT_TRUE(pages && absent);
-	stay_on_cpu(_metadata);
-	start(_metadata, &self->child, raise_some);
+	start_some(_metadata, &self->child, raise_some);
 	snprintf(self->pid, sizeof(self->pid), "common_pid == %d", self->child.pid);
 }
 
@@ -83,6 +87,17 @@ static void write_ok(struct __test_metadata *_metadata, const char *file, const 
 	ASSERT_EQ(0, trace_write(file, text)) {
 		TH_LOG("%s > %s", text, file);
 	}
+}
+
+/* For the child only; @trigger may have a filter of its own. Returns 0 or an error. */
+static int set_trigger(const char *pid, const char *event, const char *trigger)
+{
+	char file[64], text[256];
+
+	snprintf(file, sizeof(file), "events/traps/%s/trigger", event);
+	snprintf(text, sizeof(text), "%s %s %s", trigger,
+		 strstr(trigger, " if ") ? "&&" : "if", pid);
+	return trace_write(file, text);
 }
 
 /* How many lines of the file have that text? -1: it cannot be read. */
@@ -109,128 +124,116 @@ static int count_lines(const char *file, const char *part)
 
 /* --- Filters */
 
-struct filter {
+/* Filters of the entry and the exit, and how many of each the first one accepts */
+static const struct filter {
 	const char *event;
 	const char *accepts, *rejects;
 	int count;
+	bool exit_only;
+} filters[] = {
+	{ "trap",	"vector == 13", "vector == 6 || vector != 13 && vector != 3", SELECTORS },
+	{ "trap",	"vector > 12", "vector > 13", SELECTORS },
+	{ "trap",	"vector & 8", "vector & 16", SELECTORS },
+	{ "trap",	"error_code == 0xfff8", "error_code == 0xfff9", SELECTORS },
+	{ "trap",	"error_code > 0xfff7", "error_code > 0xfff8", SELECTORS },
+	{ "trap",	"error_code & 0x8", "error_code & 0x7 || error_code < 0", SELECTORS },
+	{ "trap",	"ip == 0x%3$lx", "ip == 0 || ip < 4096", SELECTORS },
+	{ "trap",	"vector == 13 && user_mode == 1", "user_mode == 0", SELECTORS },
+	{ "trap",	"vector == 13 && event_data == 0", "event_data > 0", SELECTORS },
+	{ "trap",	"vector == 13 && duration > 0", "duration == 0", SELECTORS, true },
+	{ "trap",	"vector == 13 && result == 14", "vector == 13 && result != 14",
+	  SELECTORS, true },
+	{ "trap",	"vector == 13 && flags < 32", "vector == 13 && flags & 0x1d",
+	  SELECTORS, true },
+	{ "page_fault",	"ip == 0x%1$lx && address >= 0x%4$lx", "address == 0x%4$lx",
+	  WRITES },
+	{ "page_fault",	"ip == 0x%1$lx && address > 0x%4$lx", "address == 0x%4$lx", WRITES },
+	{ "page_fault",	"ip == 0x%1$lx && address & 8", "ip == 0x%1$lx && address & 4",
+	  WRITES },
+	{ "page_fault",	"ip == 0x%2$lx && error_code == 4", "error_code == 0xffff",
+	  SEGV_READS },
+	{ "page_fault",	"ip == 0x%1$lx && error_code & 2", "error_code & 8", WRITES },
+	{ "page_fault",	"ip == 0x%2$lx", "ip == 0", SEGV_READS },
+	{ "page_fault",	"ip == 0x%2$lx && user_mode == 1", "user_mode > 1", SEGV_READS },
+	{ "page_fault",	"result == 6", "result > 14", SEGV_READS, true },
+	{ "page_fault",	"result & 4", "result & 16", SEGV_READS, true },
+	{ "page_fault",	"result == 6 && duration > 0",
+	  "duration > 1000000000000000000", SEGV_READS, true },
 };
 
-static const struct filter filters[] = {
-	{ "trap_entry",		"vector == 13", "vector == 6", SELECTORS },
-	{ "trap_entry",		"vector > 12", "vector > 13", SELECTORS },
-	{ "trap_entry",		"vector & 8", "vector & 16", SELECTORS },
-	{ "trap_entry",		"error_code == 0xfff8", "error_code == 0xfff9", SELECTORS },
-	{ "trap_entry",		"error_code > 0xfff7", "error_code > 0xfff8", SELECTORS },
-	{ "trap_entry",		"error_code & 0x8", "error_code & 0x7", SELECTORS },
-	{ "trap_entry",		"ip == 0x%3$lx", "ip == 0", SELECTORS },
-	{ "trap_entry",		"vector == 13 && user_mode == 1", "user_mode == 0", SELECTORS },
-	{ "trap_exit",		"vector == 13", "vector != 13 && vector != 3", SELECTORS },
-	{ "trap_exit",		"vector > 12", "vector > 13", SELECTORS },
-	{ "trap_exit",		"error_code == 0xfff8", "error_code < 0", SELECTORS },
-	{ "trap_exit",		"error_code & 0x8", "error_code & 0x7", SELECTORS },
-	{ "trap_exit",		"ip == 0x%3$lx", "ip < 4096", SELECTORS },
-	{ "trap_exit",		"vector == 13 && user_mode == 1", "user_mode == 0", SELECTORS },
-	{ "trap_exit",		"vector == 13 && duration > 0", "duration == 0", SELECTORS },
-	{ "trap_exit",		"vector == 13 && result == 14", "vector == 13 && result != 14",
-	  SELECTORS },
-	{ "trap_exit",		"vector == 13 && event_data == 0",
-	  "vector == 13 && flags & 0x1d", SELECTORS },
-	{ "page_fault_entry",	"ip == 0x%1$lx && address >= 0x%4$lx",
-	  "address == 0x%4$lx", WRITES },
-	{ "page_fault_entry",	"ip == 0x%1$lx && address & 8",
-	  "ip == 0x%1$lx && address & 4", WRITES },
-	{ "page_fault_entry",	"ip == 0x%2$lx && error_code == 4",
-	  "error_code == 0xffff", SEGV_READS },
-	{ "page_fault_entry",	"ip == 0x%1$lx && error_code & 2", "error_code & 8", WRITES },
-	{ "page_fault_entry",	"ip == 0x%2$lx", "ip == 0", SEGV_READS },
-	{ "page_fault_entry",	"ip == 0x%2$lx && user_mode == 1",
-	  "user_mode > 1", SEGV_READS },
-	{ "page_fault_exit",	"ip == 0x%1$lx && address > 0x%4$lx",
-	  "address == 0x%4$lx", WRITES },
-	{ "page_fault_exit",	"ip == 0x%1$lx && address & 8",
-	  "ip == 0x%1$lx && address & 4", WRITES },
-	{ "page_fault_exit",	"ip == 0x%2$lx && error_code == 4",
-	  "error_code == 0xffff", SEGV_READS },
-	{ "page_fault_exit",	"ip == 0x%1$lx && error_code & 2", "error_code & 8", WRITES },
-	{ "page_fault_exit",	"ip == 0x%2$lx", "ip == 0", SEGV_READS },
-	{ "page_fault_exit",	"ip == 0x%2$lx && user_mode == 1",
-	  "user_mode > 1", SEGV_READS },
-	{ "page_fault_exit",	"result == 6", "result > 14", SEGV_READS },
-	{ "page_fault_exit",	"result & 4", "result & 16", SEGV_READS },
-	{ "page_fault_exit",	"result == 6 && duration > 0",
-	  "duration > 1000000000000000000", SEGV_READS },
-};
-
-static void run_filter(struct __test_metadata *_metadata, const char *event,
+static void run_filter(struct __test_metadata *_metadata, const struct filter *filter,
 		       const char *format, int count)
 {
-	char text[256], file[64];
+	static const char * const sides[] = { "entry", "exit" };
+	char text[256], file[64], event[32];
 	struct child child;
 	struct trace trace;
 
 	FILL(text, format);
-	snprintf(file, sizeof(file), "events/traps/%s/filter", event);
 	write_ok(_metadata, "tracing_on", "1");
 	start(_metadata, &child, raise_some);
 	ASSERT_EQ(0, trace_truncate("trace"));
-	write_ok(_metadata, file, text);
+	for (int side = filter->exit_only; side < 2; side++) {
+		snprintf(file, sizeof(file), "events/traps/%s_%s/filter", filter->event,
+			 sides[side]);
+		write_ok(_metadata, file, text);
+	}
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
-	EXPECT_EQ(count, trace_count(&trace, event, "*")) {
-		TH_LOG("%s: %s", event, text);
+	for (int side = filter->exit_only; side < 2; side++) {
+		snprintf(event, sizeof(event), "%s_%s", filter->event, sides[side]);
+		EXPECT_EQ(count, trace_count(&trace, event, "*")) {
+			TH_LOG("%s: %s", event, text);
+		}
 	}
 	write_ok(_metadata, "events/traps/enable", "0");
-	write_ok(_metadata, file, "0");
+	write_ok(_metadata, "events/traps/filter", "0");
 }
 
 TEST_F_TIMEOUT(interfaces, filters, 300)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
-		const struct filter *filter = &filters[i];
-
-		run_filter(_metadata, filter->event, filter->accepts, filter->count);
-		run_filter(_metadata, filter->event, filter->rejects, 0);
+		run_filter(_metadata, &filters[i], filters[i].accepts, filters[i].count);
+		run_filter(_metadata, &filters[i], filters[i].rejects, 0);
 	}
 }
 
 /* --- Histograms */
 
-struct histogram {
+static const struct {
 	const char *event;
 	const char *trigger;		/* without its filter */
 	const char *line;		/* one of the lines, with the same arguments */
-};
-
-static const struct histogram histograms[] = {
-	{ "trap_entry",		"keys=vector", "{ vector:         13 } hitcount:          5" },
-	{ "trap_entry",		"keys=error_code.hex",
+} histograms[] = {
+	{ "trap_entry", "keys=vector", "{ vector:         13 } hitcount:          5" },
+	{ "trap_entry", "keys=error_code.hex",
 	  "{ error_code: fff8 } hitcount:          5" },
-	{ "trap_entry",		"keys=ip.hex", "{ ip: %3$lx } hitcount:          5" },
-	{ "trap_entry",		"keys=user_mode",
+	{ "trap_entry", "keys=ip.hex", "{ ip: %3$lx } hitcount:          5" },
+	{ "trap_entry", "keys=user_mode",
 	  "{ user_mode:          1 } hitcount:          6" },
-	{ "trap_exit",		"keys=vector:vals=duration:sort=vector.descending",
+	{ "trap_exit", "keys=vector:vals=duration:sort=vector.descending",
 	  "{ vector:         13 } hitcount:          5  duration: " },
-	{ "trap_exit",		"keys=vector,error_code.hex",
+	{ "trap_exit", "keys=vector,error_code.hex",
 	  "{ vector:         13, error_code: fff8 } hitcount:          5" },
-	{ "trap_exit",		"keys=ip.sym", "{ ip: [%3$lx]" },
-	{ "trap_exit",		"keys=user_mode,duration.log2",
+	{ "trap_exit", "keys=ip.sym", "{ ip: [%3$lx]" },
+	{ "trap_exit", "keys=user_mode,duration.log2",
 	  "{ user_mode:          1, duration: ~ 2^" },
-	{ "page_fault_entry",	"keys=address.hex", "{ address: %5$lx } hitcount:          1" },
-	{ "page_fault_entry",	"keys=ip.sym-offset", "{ ip: [%1$lx]" },
-	{ "page_fault_entry",	"keys=error_code:sort=error_code",
+	{ "page_fault_entry", "keys=address.hex", "{ address: %5$lx } hitcount:          1" },
+	{ "page_fault_entry", "keys=ip.sym-offset", "{ ip: [%1$lx]" },
+	{ "page_fault_entry", "keys=error_code:sort=error_code",
 	  "{ error_code:          6 } hitcount:" },
-	{ "page_fault_entry",	"keys=user_mode,ip.hex",
+	{ "page_fault_entry", "keys=user_mode,ip.hex",
 	  "{ user_mode:          1, ip: %2$lx } hitcount:          3" },
-	{ "page_fault_exit",	"keys=address.hex,result",
+	{ "page_fault_exit", "keys=address.hex,result",
 	  "{ address: %5$lx, result:          0 } hitcount:          1" },
-	{ "page_fault_exit",	"keys=result:vals=hitcount,duration:sort=hitcount.descending",
+	{ "page_fault_exit", "keys=result:vals=hitcount,duration:sort=hitcount.descending",
 	  "{ result:          6 } hitcount:          3  duration: " },
-	{ "page_fault_exit",	"keys=ip.hex,error_code.hex",
+	{ "page_fault_exit", "keys=ip.hex,error_code.hex",
 	  "{ ip: %2$lx, error_code: 4 } hitcount:          3" },
-	{ "page_fault_exit",	"keys=user_mode", "{ user_mode:          1 } hitcount: " },
-	{ "page_fault_exit",	"keys=duration.buckets=1000000,result",
+	{ "page_fault_exit", "keys=user_mode", "{ user_mode:          1 } hitcount: " },
+	{ "page_fault_exit", "keys=duration.buckets=1000000,result",
 	  ", result:          6 } hitcount: " },
-	{ "page_fault_exit",	"keys=common_pid.execname", "{ common_pid: interfaces_test" },
+	{ "page_fault_exit", "keys=common_pid.execname", "{ common_pid: interfaces_test" },
 };
 
 /* A field that is not there is refused, with the reason. */
@@ -248,13 +251,13 @@ TEST_F(interfaces, bad_filter)
 
 TEST_F(interfaces, histograms)
 {
-	char trigger[256], file[64], line[128];
+	char trigger[128], file[64], line[128];
 
 	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
-		snprintf(file, sizeof(file), "events/traps/%s/trigger", histograms[i].event);
-		snprintf(trigger, sizeof(trigger), "hist:%s if %s", histograms[i].trigger,
-			 self->pid);
-		write_ok(_metadata, file, trigger);
+		snprintf(trigger, sizeof(trigger), "hist:%s", histograms[i].trigger);
+		ASSERT_EQ(0, set_trigger(self->pid, histograms[i].event, trigger)) {
+			TH_LOG("%s: %s", histograms[i].event, trigger);
+		}
 	}
 	ASSERT_EQ(0, child_go(&self->child));
 	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
@@ -272,10 +275,7 @@ TEST_F(interfaces, histograms)
 /* Turns tracing off at the first SIGSEGV: the last record is that fault. */
 TEST_F(interfaces, traceoff)
 {
-	char trigger[64];
-
-	snprintf(trigger, sizeof(trigger), "traceoff if result == 6 && %s", self->pid);
-	write_ok(_metadata, "events/traps/page_fault_exit/trigger", trigger);
+	ASSERT_EQ(0, set_trigger(self->pid, "page_fault_exit", "traceoff if result == 6"));
 	turn_on(_metadata, "traps");
 	child_go(&self->child);		/* cannot write its mark */
 	EXPECT_FALSE(trace_is_on("tracing_on"));
@@ -287,10 +287,7 @@ TEST_F(interfaces, traceoff)
 /* Takes a snapshot at the first SIGSEGV, which is not in the buffer any more. */
 TEST_F(interfaces, snapshot)
 {
-	char trigger[64];
-
-	snprintf(trigger, sizeof(trigger), "snapshot:1 if result == 6 && %s", self->pid);
-	if (trace_write("events/traps/page_fault_exit/trigger", trigger))
+	if (set_trigger(self->pid, "page_fault_exit", "snapshot:1 if result == 6"))
 		SKIP(return, "no snapshot trigger");
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, child_go(&self->child));
@@ -305,10 +302,7 @@ TEST_F(interfaces, snapshot)
 /* A kernel stack with each #GP, and none with the others. */
 TEST_F(interfaces, stacktrace)
 {
-	char trigger[64];
-
-	snprintf(trigger, sizeof(trigger), "stacktrace if vector == 13 && %s", self->pid);
-	write_ok(_metadata, "events/traps/trap_entry/trigger", trigger);
+	ASSERT_EQ(0, set_trigger(self->pid, "trap_entry", "stacktrace if vector == 13"));
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, child_go(&self->child));
 	EXPECT_EQ(SELECTORS, count_lines("trace", "<stack trace>"));
@@ -319,11 +313,8 @@ TEST_F(interfaces, stacktrace)
 /* The first SIGSEGV enables trap_entry. */
 TEST_F(interfaces, enable_event)
 {
-	char trigger[96];
-
-	snprintf(trigger, sizeof(trigger),
-		 "enable_event:traps:trap_entry if result == 6 && %s", self->pid);
-	write_ok(_metadata, "events/traps/page_fault_exit/trigger", trigger);
+	ASSERT_EQ(0, set_trigger(self->pid, "page_fault_exit",
+				 "enable_event:traps:trap_entry if result == 6"));
 	EXPECT_EQ(0, count_lines("trace", "trap_entry"));
 	ASSERT_EQ(0, child_go(&self->child));
 	EXPECT_EQ(SELECTORS, count_lines("trace", "trap_entry: vector=#GP "));
@@ -352,8 +343,8 @@ static int empty(const char *file, const char *unused)
 TEST_F(interfaces, synthetic)
 {
 	unsigned long long latency, duration;
-	char trigger[256], *text, *rest, *line, *found;
-	int fields, count = 0;
+	char *text, *rest, *line, *found;
+	int count = 0;
 
 	undo_later(remove_event, TRACEFS "synthetic_events", "!" NAME "_latency");
 	/* The trigger of the exits, which needs that of the entries, goes first. */
@@ -363,13 +354,11 @@ TEST_F(interfaces, synthetic)
 	if (file_write(TRACEFS "synthetic_events",
 		       NAME "_latency u64 latency; u64 duration; u32 vector"))
 		SKIP(return, "no synthetic events");
-	snprintf(trigger, sizeof(trigger), "hist:keys=common_pid:ts0=common_timestamp if %s",
-		 self->pid);
-	write_ok(_metadata, "events/traps/trap_entry/trigger", trigger);
-	snprintf(trigger, sizeof(trigger), "%s:onmatch(traps.trap_entry)." LATENCY " if %s",
-		 "hist:keys=common_pid:lat=common_timestamp-$ts0,dur=duration,vec=vector",
-		 self->pid);
-	write_ok(_metadata, "events/traps/trap_exit/trigger", trigger);
+	ASSERT_EQ(0, set_trigger(self->pid, "trap_entry",
+				 "hist:keys=common_pid:ts0=common_timestamp"));
+	ASSERT_EQ(0, set_trigger(self->pid, "trap_exit",
+				 "hist:keys=common_pid:lat=common_timestamp-$ts0,dur=duration,"
+				 "vec=vector:onmatch(traps.trap_entry)." LATENCY));
 	turn_on(_metadata, "synthetic/" NAME "_latency");
 	ASSERT_EQ(0, child_go(&self->child));
 
@@ -378,9 +367,8 @@ TEST_F(interfaces, synthetic)
 		found = strstr(line, NAME "_latency: latency=");
 		if (!found || !strstr(found, "vector=13"))
 			continue;
-		fields = sscanf(found, NAME "_latency: latency=%llu duration=%llu",
-				&latency, &duration);
-		ASSERT_EQ(2, fields);
+		ASSERT_EQ(2, sscanf(found, NAME "_latency: latency=%llu duration=%llu",
+				    &latency, &duration));
 		EXPECT_LT(0, duration);
 		EXPECT_GE(latency, duration);
 		count++;
@@ -392,12 +380,9 @@ TEST_F(interfaces, synthetic)
 /* A snapshot at each new longest duration, which the histogram tells. */
 TEST_F(interfaces, onmax)
 {
-	char trigger[128];
-
-	snprintf(trigger, sizeof(trigger),
-		 "hist:keys=common_pid:d=duration:onmax($d).snapshot() if %s", self->pid);
 	undo_later(empty, "events/traps/page_fault_exit/trigger", "");
-	if (trace_write("events/traps/page_fault_exit/trigger", trigger))
+	if (set_trigger(self->pid, "page_fault_exit",
+			"hist:keys=common_pid:d=duration:onmax($d).snapshot()"))
 		SKIP(return, "no snapshot action");
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, child_go(&self->child));
@@ -457,9 +442,7 @@ static void raise_forked(struct report *report, int round)
 	raise_bp();
 }
 
-FIXTURE(processes) {
-	struct child child;
-};
+SIMPLE_FIXTURE(processes, set_up)
 
 FIXTURE_VARIANT(processes) {
 	const char *file;
@@ -468,48 +451,17 @@ FIXTURE_VARIANT(processes) {
 	int bp, gp;
 };
 
-FIXTURE_VARIANT_ADD(processes, only) {
-	.file		= "set_event_pid",
-	.bp		= 1,
-};
-
+FIXTURE_VARIANT_ADD(processes, only) { "set_event_pid", .bp = 1 };
 FIXTURE_VARIANT_ADD(processes, only_with_children) {
-	.file		= "set_event_pid",
-	.fork		= true,
-	.bp		= 2,
-	.gp		= SELECTORS,
+	"set_event_pid", .fork = true, .bp = 2, .gp = SELECTORS
 };
-
 FIXTURE_VARIANT_ADD(processes, all_but) {
-	.file		= "set_event_notrace_pid",
-	.bp		= 1,
-	.gp		= SELECTORS,
+	"set_event_notrace_pid", .bp = 1, .gp = SELECTORS
 };
-
 /* Only a process that is no child. */
 FIXTURE_VARIANT_ADD(processes, all_but_children) {
-	.file		= "set_event_notrace_pid",
-	.fork		= true,
-	.other		= true,
-	.bp		= 1,
+	"set_event_notrace_pid", .fork = true, .other = true, .bp = 1
 };
-
-FIXTURE_SETUP(processes)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	stay_on_cpu(_metadata);
-	pages = map_anonymous(ROUNDS * WRITES);
-	absent = map_inaccessible();
-	ASSERT_TRUE(pages && absent);
-	start(_metadata, &self->child, raise_forked);
-}
-
-FIXTURE_TEARDOWN_PARENT(processes)
-{
-	tear_down(_metadata);
-}
 
 static void ignore(int signal)
 {
@@ -518,15 +470,17 @@ static void ignore(int signal)
 /* The child raises a #BP, and forks a process that raises one and #GP. */
 TEST_F(processes, forked)
 {
+	struct child child;
 	char pid[16];
 
-	snprintf(pid, sizeof(pid), "%d", self->child.pid);
+	start_some(_metadata, &child, raise_forked);
+	snprintf(pid, sizeof(pid), "%d", child.pid);
 	write_ok(_metadata, "options/event-fork", variant->fork ? "1" : "0");
 	write_ok(_metadata, variant->file, pid);
 	write_ok(_metadata, "events/traps/trap_exit/filter",
 		 "vector == 3 || error_code == 0xfff8");
 	turn_on(_metadata, "traps/trap_exit");
-	ASSERT_EQ(0, child_go(&self->child));
+	ASSERT_EQ(0, child_go(&child));
 	if (variant->other) {
 		signal(SIGTRAP, ignore);
 		raise_bp();

@@ -4,15 +4,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "invasive.h"
+#include "memory.h"
 
 #define KPROBE_EVENTS	TRACEFS "kprobe_events"
 #define KPROBE_PROFILE	TRACEFS "kprobe_profile"
@@ -57,52 +59,60 @@ int trace_truncate(const char *file)
 	return 0;
 }
 
-/* A number in the CPU's stats, such as "entries", or -1. */
-long trace_stat(int cpu, const char *name)
+/* The number in the first line of a file that has the format, or -1. */
+long file_number(const char *path, const char *format)
 {
-	char file[64], *text, *line, *rest;
-	size_t length = strlen(name);
+	char *text = file_read(path), *next = text, *line;
 	long number = -1;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
-	text = trace_read(file);
-	rest = text;
-	while ((line = strsep(&rest, "\n")))
-		if (!strncmp(line, name, length) && line[length] == ':')
-			number = atol(line + length + 1);
+	while (next && (line = strsep(&next, "\n")) && sscanf(line, format, &number) != 1)
+		;
 	free(text);
 	return number;
 }
 
-/**
- * trace_inside - the records between an entry and its exit
- * @trace: all records
- * @pattern: what the text of both begins with, the first ones if several
- *
- * Return: a part of @trace, empty if there is no such pair.
- */
-struct trace trace_inside(const struct trace *trace, const char *pattern, ...)
+/* The sum of a number in the CPUs' stats, such as "entries"; less than 0: not there. */
+long trace_stat(const char *name)
 {
-	struct trace inside = { .records = trace->records };
-	int first = -1;
-	char text[256];
-	va_list args;
+	char path[128], format[32];
+	long sum = 0;
 
-	va_start(args, pattern);
-	vsnprintf(text, sizeof(text), pattern, args);
-	va_end(args);
-	for (int i = 0; i < trace->count; i++) {
-		if (strncmp(trace->records[i].text, text, strlen(text)))
-			continue;
-		if (first < 0) {
-			first = i;
-		} else {
-			inside.records += first + 1;
-			inside.count = i - first - 1;
-			break;
-		}
+	snprintf(format, sizeof(format), "%s: %%ld", name);
+	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", trace_instance, cpu);
+		sum += file_number(path, format);
 	}
-	return inside;
+	return sum;
+}
+
+bool kernel_is_preemptible(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT");
+}
+
+/* --- Memory */
+
+/* A page of what is mapped in round 0, also told to the parent. NULL: there is none. */
+void *page_of_round(struct report *report, int round, char *(*map)(void))
+{
+	static char *pages;
+
+	if (!round)
+		pages = map();
+	report->failed = !pages;
+	report->address = pages ? (unsigned long)pages + round * PAGE : 0;
+	return (void *)report->address;
+}
+
+/* Shared by a program's processes; NULL: cannot be made. */
+struct spin *spin_map(void)
+{
+	void *map = mmap(NULL, sizeof(struct spin), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return map == MAP_FAILED ? NULL : map;
 }
 
 /* --- Kprobe events, each a breakpoint */
@@ -140,26 +150,13 @@ int kprobe_add(const char *function)
 	int ret = -EINVAL;
 
 	for (int offset = 5; offset < 32 && ret; offset++) {
-		snprintf(text, sizeof(text), "p:" GROUP "/probe %s+%d", function, offset);
+		snprintf(text, sizeof(text), "p:" GROUP "/probe_0 %s+%d", function, offset);
 		ret = kprobe_write(text);
 	}
 	return ret;
 }
 
-int kprobe_enable(void)
-{
-	return trace_write("events/" GROUP "/probe/enable", "1");
-}
-
-/* That of kprobe_add(), so that there may be another one. */
-int kprobe_remove(void)
-{
-	int ret = trace_write("events/" GROUP "/probe/enable", "0");
-
-	return ret ?: kprobe_write("-:" GROUP "/probe");
-}
-
-/* The n-th breakpoint at an address: of a function, or within one. */
+/* At an address: of a function, or within one. */
 int kprobe_add_at(unsigned long address, int n)
 {
 	char text[64];
@@ -168,12 +165,20 @@ int kprobe_add_at(unsigned long address, int n)
 	return kprobe_write(text);
 }
 
-int kprobe_turn_at(int n, bool on)
+int kprobe_turn(int n, bool on)
 {
 	char file[64];
 
 	snprintf(file, sizeof(file), "events/" GROUP "/probe_%d/enable", n);
 	return trace_write(file, on ? "1" : "0");
+}
+
+int kprobe_remove(int n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "-:" GROUP "/probe_%d", n);
+	return kprobe_turn(n, false) ?: kprobe_write(text);
 }
 
 /* If there are any. */
@@ -199,15 +204,12 @@ void kprobe_get_hits(unsigned long *hits, int count)
 }
 
 /* The same of kprobe_add()'s. */
-long kprobe_hits(void)
+unsigned long kprobe_hits(void)
 {
-	char *text = file_read(KPROBE_PROFILE);
-	unsigned long hits = 0, misses = 0;
+	unsigned long hits;
 
-	if (text)
-		sscanf(text, " probe %lu %lu", &hits, &misses);
-	free(text);
-	return hits + misses;
+	kprobe_get_hits(&hits, 1);
+	return hits;
 }
 
 /* --- The modules */

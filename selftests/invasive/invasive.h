@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What only these tests need: more of tracefs, a second instance, kprobe events, the
- * module that raises exceptions, a loop.
+ * module that raises exceptions, machine checks, a loop.
  */
 #ifndef _INVASIVE_H
 #define _INVASIVE_H
 
+#include "raise.h"
 #include "trace.h"
 
 /* In front of a file's name: that of the second instance. */
@@ -14,23 +15,26 @@
 int other_create(void);
 int other_remove(void);
 
+long file_number(const char *path, const char *format);
+bool kernel_is_preemptible(void);
+
 bool trace_has_tracer(const char *name);
 bool trace_is_on(const char *file);
 int trace_truncate(const char *file);
-long trace_stat(int cpu, const char *name);
-__printf(2, 3)
-struct trace trace_inside(const struct trace *trace, const char *pattern, ...);
+long trace_stat(const char *name);
 
+void *page_of_round(struct report *report, int round, char *(*map)(void));
+
+/* Breakpoints in the kernel, each known by a number; kprobe_add() makes number 0. */
 int kprobe_add(const char *function);
-int kprobe_enable(void);
-int kprobe_remove(void);
-long kprobe_hits(void);
 int kprobe_add_at(unsigned long address, int n);
-int kprobe_turn_at(int n, bool on);
+int kprobe_turn(int n, bool on);
+int kprobe_remove(int n);
 int kprobe_filter(const char *filter);
 void kprobe_get_hits(unsigned long *hits, int count);
+unsigned long kprobe_hits(void);
 
-/* test_modules/raiser.c; both return 0 or the error. */
+/* All return 0 or the error; the last two are for test_modules/raiser.c. */
 int module_load(const char *name);
 int module_write(const char *file, const char *text);
 int module_send_nmi(int cpu);
@@ -41,6 +45,7 @@ struct spin {
 	int begun;
 };
 
+struct spin *spin_map(void);
 void raise_spin(struct spin *spin);
 extern const char raise_spin_end[];
 

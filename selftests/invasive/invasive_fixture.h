@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the fixtures of these tests have in common, besides that of ../traps/fixture.h.
+ */
 #ifndef _INVASIVE_FIXTURE_H
 #define _INVASIVE_FIXTURE_H
 
@@ -7,7 +10,13 @@
 #include "fixture.h"
 #include "invasive.h"
 
-/* What FIXTURE_SETUP() of tests that need the module has in common. */
+/* A fixture without data of its own; @set_up may skip the test. */
+#define SIMPLE_FIXTURE(name, set_up) \
+	FIXTURE(name) {}; \
+	FIXTURE_SETUP(name) { set_up(_metadata); } \
+	FIXTURE_TEARDOWN_PARENT(name) { tear_down(_metadata); }
+
+/* For tests that need the module. */
 static inline void set_up_module(struct __test_metadata *_metadata)
 {
 	int error;
@@ -21,13 +30,22 @@ static inline void set_up_module(struct __test_metadata *_metadata)
 }
 
 /* For several children, one after the other: all on one CPU, as tracing is. */
-static inline void stay_on_cpu(struct __test_metadata *_metadata)
+static inline void stay_on_cpu(struct __test_metadata *_metadata, int cpu)
 {
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
+	CPU_SET(cpu, &cpus);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+}
+
+/* Gets all that a child recorded, all events being on. */
+static inline void record(struct __test_metadata *_metadata, struct child *child,
+			  work_t work, struct trace *trace)
+{
+	start(_metadata, child, work);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, child, trace);
 }
 
 #endif

@@ -3,10 +3,9 @@
  * Each exception that the kernel can be made to raise and survives is recorded
  * once, also inside of another one.
  *
- * Needs root, tracefs at /sys/kernel/tracing, debugfs at /sys/kernel/debug, the
- * options in ./config and the module test_modules/traps_raiser.ko. #CP needs a
- * kernel booted with ibt=warn. Raising #NM and #CP makes the kernel warn, which is
- * left out if that makes it panic.
+ * Needs debugfs at /sys/kernel/debug and the module test_modules/traps_raiser.ko; #CP
+ * needs a kernel booted with ibt=warn. Raising #NM and #CP makes the kernel warn, which
+ * is left out if that makes it panic.
  */
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -25,15 +24,13 @@
 
 /* --- Tests of single exceptions */
 
-FIXTURE(kernel) {
-	struct child child;
-};
+SIMPLE_FIXTURE(kernel, set_up_module)
 
 FIXTURE_VARIANT(kernel) {
 	const char *raise;		/* what to tell the module */
+	const char *ip;			/* the name of its instruction */
 	const char *name;
 	unsigned int vector;
-	const char *ip;
 	/* The rest by name */
 	unsigned long error_code;
 	const char *result;		/* if not FIXUP */
@@ -43,37 +40,35 @@ FIXTURE_VARIANT(kernel) {
 	const char *absent;		/* why the CPU may not raise it */
 };
 
-#define KERNEL(name, ...) FIXTURE_VARIANT_ADD(kernel, name) { __VA_ARGS__ }
+#define KERNEL(name, ...) \
+	FIXTURE_VARIANT_ADD(kernel, name) { #name, "raise_" #name "_ip", __VA_ARGS__ }
 
-KERNEL(de, "de", "#DE", 0, "raise_de_ip");
-KERNEL(of, "of", "#OF", 4, "raise_of_ip", .int_n = true);
-KERNEL(ud, "ud", "#UD", 6, "raise_ud_ip");
-KERNEL(nm, "nm", "#NM", 7, "raise_nm_ip", .result = "HANDLED", .warns = true);
-KERNEL(old_mf, "old_mf", "OLD_MF", 9, "raise_old_mf_ip", .int_n = true);
+KERNEL(de, "#DE", 0);
+KERNEL(of, "#OF", 4, .int_n = true);
+KERNEL(ud, "#UD", 6);
+KERNEL(nm, "#NM", 7, .result = "HANDLED", .warns = true);
+KERNEL(old_mf, "OLD_MF", 9, .int_n = true);
 
 #ifndef __x86_64__
-KERNEL(ts, "ts", "#TS", 10, "raise_ts_ip");
+KERNEL(ts, "#TS", 10);
 #endif
 
-KERNEL(np, "np", "#NP", 11, "raise_np_ip", .error_code = ABSENT_SELECTOR);
-KERNEL(ss, "ss", "#SS", 12, "raise_ss_ip", .error_code = ABSENT_SELECTOR);
-KERNEL(gp_selector, "gp_selector", "#GP", 13, "raise_gp_selector_ip", .error_code = 0xfff8);
+KERNEL(np, "#NP", 11, .error_code = ABSENT_SELECTOR);
+KERNEL(ss, "#SS", 12, .error_code = ABSENT_SELECTOR);
+KERNEL(gp_selector, "#GP", 13, .error_code = 0xfff8);
 
 #ifdef __x86_64__
-KERNEL(gp, "gp", "#GP", 13, "raise_gp_ip");
+KERNEL(gp, "#GP", 13);
 #endif
 
-KERNEL(spurious, "spurious", "SPURIOUS", 15, "raise_spurious_ip", .result = "SPURIOUS",
-	.int_n = true);
-KERNEL(mf, "mf", "#MF", 16, "raise_mf_ip");
-KERNEL(mf_int, "mf_int", "#MF", 16, "raise_mf_int_ip", .int_n = true);
-KERNEL(xf, "xf", "#XF", 19, "raise_xf_ip",
-	.absent = "the CPU does not raise SIMD exceptions");
-KERNEL(xf_int, "xf_int", "#XF", 19, "raise_xf_int_ip", .int_n = true);
+KERNEL(spurious, "SPURIOUS", 15, .result = "SPURIOUS", .int_n = true);
+KERNEL(mf, "#MF", 16);
+KERNEL(mf_int, "#MF", 16, .int_n = true);
+KERNEL(xf, "#XF", 19, .absent = "the CPU does not raise SIMD exceptions");
+KERNEL(xf_int, "#XF", 19, .int_n = true);
 
 #ifdef __x86_64__
-KERNEL(cp, "cp", "#CP", 21, "raise_cp_ip", .error_code = 3, .result = "HANDLED",
-	.warns = true, .boot = "ibt=warn",
+KERNEL(cp, "#CP", 21, .error_code = 3, .result = "HANDLED", .warns = true, .boot = "ibt=warn",
 	.absent = "the CPU or the kernel has no indirect branch tracking");
 #endif
 
@@ -92,34 +87,7 @@ static void start_raiser(struct __test_metadata *_metadata, struct child *child,
 	start(_metadata, child, raise_in_kernel);
 	if (absent && child->report->error == ENODEV)
 		SKIP(return, "%s", absent);
-}
-
-static bool warning_panics(void)
-{
-	char *text = file_read("/proc/sys/kernel/panic_on_warn");
-	bool panics = text && atoi(text);
-
-	free(text);
-	return panics;
-}
-
-FIXTURE_SETUP(kernel)
-{
-	if (variant->int_n && file_has_word("/proc/cpuinfo", "fred"))
-		SKIP(return, "with FRED INT n is not an exception in the kernel");
-	if (variant->boot && !file_has_word("/proc/cmdline", variant->boot))
-		SKIP(return, "the kernel was not booted with %s", variant->boot);
-	if (variant->warns && warning_panics())
-		SKIP(return, "the kernel warns, which makes it panic");
-	set_up_module(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start_raiser(_metadata, &self->child, variant->raise, variant->absent);
-}
-
-FIXTURE_TEARDOWN_PARENT(kernel)
-{
-	tear_down(_metadata);
+	EXPECT_EQ(0, child->report->error);
 }
 
 /*
@@ -128,20 +96,31 @@ FIXTURE_TEARDOWN_PARENT(kernel)
  */
 TEST_F(kernel, recorded)
 {
+	struct child child;
 	struct trace trace;
 	char text[160], filter[32];
 
+	if (variant->int_n && file_has_word("/proc/cpuinfo", "fred"))
+		SKIP(return, "with FRED INT n is not an exception in the kernel");
+	if (variant->boot && !file_has_word("/proc/cmdline", variant->boot))
+		SKIP(return, "the kernel was not booted with %s", variant->boot);
+	if (variant->warns && file_number("/proc/sys/kernel/panic_on_warn", "%ld") > 0)
+		SKIP(return, "the kernel warns, which makes it panic");
+	start_raiser(_metadata, &child, variant->raise, variant->absent);
+	if (_metadata->exit_code)
+		return;
+
 	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
 	snprintf(text, sizeof(text), "vector=%s *", variant->name);
-	check_off(_metadata, &self->child, "trap", filter, text);
-	let_work(_metadata, &self->child, &trace);
+	check_off(_metadata, &child, "trap", filter, text);
+	let_work(_metadata, &child, &trace);
 
-	EXPECT_EQ(0, self->child.report->error);
+	EXPECT_EQ(0, child.report->error);
 	snprintf(text, sizeof(text),
 		 "vector=%s mode=kernel error_code=0x%lx ip=%s+0x*/0x* ?traps_raiser? event_data=0x0",
 		 variant->name, variant->error_code, variant->ip);
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	expect_exit(_metadata, &self->child, &trace, text, variant->result ?: "FIXUP", 0);
+	expect_exit(_metadata, &child, &trace, text, variant->result ?: "FIXUP", 0);
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
 	EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=%s+*", variant->ip));
 	EXPECT_TRUE(trace_balanced(&trace));
@@ -149,40 +128,25 @@ TEST_F(kernel, recorded)
 
 /* --- Tests of what is not recorded */
 
+SIMPLE_FIXTURE(unrecorded, set_up_module)
+
 static void raise_mc_and_de(struct report *report, int round)
 {
 	report->error = module_write("raise", "mc") ?: module_write("raise", "de");
 }
 
-FIXTURE(unrecorded) {
-	struct child child;
-};
-
-FIXTURE_SETUP(unrecorded)
+/* The handler of machine checks runs, and the next exception is recorded. */
+TEST_F(unrecorded, mc)
 {
+	struct child child;
+	struct trace trace;
+
 	if (file_has_word("/proc/cpuinfo", "fred"))
 		SKIP(return, "with FRED INT n is not an exception in the kernel");
 	if (!file_has_word("/proc/cmdline", "mce=off"))
 		SKIP(return, "the kernel was not booted with mce=off");
-	set_up_module(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start(_metadata, &self->child, raise_mc_and_de);
-}
-
-FIXTURE_TEARDOWN_PARENT(unrecorded)
-{
-	tear_down(_metadata);
-}
-
-/* The handler of machine checks runs, and the next exception is recorded. */
-TEST_F(unrecorded, mc)
-{
-	struct trace trace;
-
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-	EXPECT_EQ(0, self->child.report->error);
+	record(_metadata, &child, raise_mc_and_de, &trace);
+	EXPECT_EQ(0, child.report->error);
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "vector=#DE *"));
 	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=#DE *"));
 	EXPECT_EQ(2, trace.count);
@@ -204,9 +168,7 @@ static unsigned long find_symbol(const char *name)
 	return found;
 }
 
-FIXTURE(kernel_pf) {
-	struct child child;
-};
+SIMPLE_FIXTURE(kernel_pf, set_up_module)
 
 FIXTURE_VARIANT(kernel_pf) {
 	const char *raise;
@@ -233,29 +195,20 @@ KERNEL_PF(vmalloc, "pf_vmalloc", "0", "traps_raiser_watched", "KERNEL",
 	  .ip = "raise_pf_ip+0x*/0x* ?traps_raiser?");
 #endif
 
-FIXTURE_SETUP(kernel_pf)
-{
-	set_up_module(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start_raiser(_metadata, &self->child, variant->raise, variant->absent);
-}
-
-FIXTURE_TEARDOWN_PARENT(kernel_pf)
-{
-	tear_down(_metadata);
-}
-
 TEST_F(kernel_pf, recorded)
 {
 	unsigned long address = find_symbol(variant->address);
+	struct child child;
 	struct trace trace;
 	char text[160];
 
+	start_raiser(_metadata, &child, variant->raise, variant->absent);
+	if (_metadata->exit_code)
+		return;
 	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 
-	EXPECT_EQ(0, self->child.report->error);
+	EXPECT_EQ(0, child.report->error);
 	ASSERT_NE(0, address);
 	if (variant->ip)
 		snprintf(text, sizeof(text), "address=0x%lx error_code=%s ip=%s mode=kernel",
@@ -264,7 +217,7 @@ TEST_F(kernel_pf, recorded)
 		snprintf(text, sizeof(text), "address=0x%1$x error_code=%2$s ip=0x%1$x mode=kernel",
 			 (unsigned int)address, variant->error_code);
 	EXPECT_EQ(1, trace_count(&trace, "page_fault_entry", "%s", text));
-	expect_exit(_metadata, &self->child, &trace, text, variant->result, 0);
+	expect_exit(_metadata, &child, &trace, text, variant->result, 0);
 	EXPECT_EQ(2, trace_count(&trace, "*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
@@ -273,34 +226,25 @@ TEST_F(kernel_pf, recorded)
 
 static void create_pipe(struct report *report, int round)
 {
-	static char *map;
+	void *page = page_of_round(report, round, map_filled);
 
-	if (!round)
-		map = map_filled();
-	if (!map)
-		report->failed = true;
-	else
-		read_pipe(map);
+	if (page)
+		read_pipe(page);
 }
 
-FIXTURE(kernel_bp) {
-	struct child child;
-};
-
-FIXTURE_SETUP(kernel_bp)
+/* What a child raises with a breakpoint in a function of the kernel; may skip the test. */
+static void record_probed(struct __test_metadata *_metadata, struct child *child,
+			  const char *function, work_t work, struct trace *trace)
 {
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	if (kprobe_add("create_pipe_files"))
-		SKIP(return, "no kprobe on create_pipe_files");
-	start(_metadata, &self->child, create_pipe);
+	if (kprobe_add(function))
+		SKIP(return, "no kprobe on %s", function);
+	start(_metadata, child, work);
+	ASSERT_EQ(0, kprobe_turn(0, true));
+	turn_on(_metadata, "traps");
+	let_work(_metadata, child, trace);
 }
 
-FIXTURE_TEARDOWN_PARENT(kernel_bp)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(kernel_bp, set_up)
 
 /*
  * A breakpoint in the kernel. There may be a second one, behind a copy of the
@@ -308,66 +252,51 @@ FIXTURE_TEARDOWN_PARENT(kernel_bp)
  */
 TEST_F(kernel_bp, recorded)
 {
-	static const char text[] = 
+	static const char text[] =
 		"vector=#BP mode=kernel error_code=0x0 ip=create_pipe_files+0x*/0x* event_data=0x0";
+	struct child child;
 	struct trace trace;
 
-	ASSERT_EQ(0, kprobe_enable());
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-
+	record_probed(_metadata, &child, "create_pipe_files", create_pipe, &trace);
+	if (_metadata->exit_code)
+		return;
 	EXPECT_EQ(1, kprobe_hits());
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	expect_exit(_metadata, &self->child, &trace, text, "CONSUMED", 0);
+	expect_exit(_metadata, &child, &trace, text, "CONSUMED", 0);
 	EXPECT_EQ(0, trace_count(&trace, "trap_*", "* mode=user *"));
 	EXPECT_GE(2, trace_count(&trace, "trap_entry", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
-FIXTURE(kernel_db) {
-	struct child child;
-	int watchpoint;
-};
-
-FIXTURE_SETUP(kernel_db)
-{
-	struct perf_event_attr attr = {
-		.type		= PERF_TYPE_BREAKPOINT,
-		.size		= sizeof(attr),
-		.sample_period	= 1,
-		.bp_type	= HW_BREAKPOINT_W,
-		.bp_len		= HW_BREAKPOINT_LEN_4,
-		.exclude_user	= 1,
-	};
-
-	set_up_module(_metadata);
-	if (_metadata->exit_code)
-		return;
-	raiser_command = "db";
-	start(_metadata, &self->child, raise_in_kernel);
-	attr.bp_addr = find_symbol("traps_raiser_watched");
-	self->watchpoint = syscall(SYS_perf_event_open, &attr, self->child.pid, -1, -1, 0);
-	ASSERT_LE(0, self->watchpoint);
-}
-
-FIXTURE_TEARDOWN_PARENT(kernel_db)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(kernel_db, set_up_module)
 
 /* A watchpoint that the kernel hits. */
 TEST_F(kernel_db, recorded)
 {
 	static const char text[] =
 		"vector=#DB mode=kernel error_code=0x0 ip=raise_db_ip+0x*/0x* ?traps_raiser? event_data=0x[1248]";
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_BREAKPOINT,
+		.size		= sizeof(attr),
+		.sample_period	= 1,
+		.bp_type	= HW_BREAKPOINT_W,
+		.bp_addr	= find_symbol("traps_raiser_watched"),
+		.bp_len		= HW_BREAKPOINT_LEN_4,
+		.exclude_user	= 1,
+	};
+	struct child child;
 	struct trace trace;
+	int watchpoint;
 
+	start_raiser(_metadata, &child, "db", NULL);
+	watchpoint = syscall(SYS_perf_event_open, &attr, child.pid, -1, -1, 0);
+	ASSERT_LE(0, watchpoint);
 	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-	close(self->watchpoint);
+	let_work(_metadata, &child, &trace);
+	close(watchpoint);
 
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-	expect_exit(_metadata, &self->child, &trace, text, "CONSUMED", 0);
+	expect_exit(_metadata, &child, &trace, text, "CONSUMED", 0);
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
@@ -376,138 +305,91 @@ TEST_F(kernel_db, recorded)
 
 static void touch_page(struct report *report, int round)
 {
-	static char *map;
+	void *page = page_of_round(report, round, map_untouched);
 
-	if (!round)
-		map = map_untouched();
-	if (!map) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)map + round * PAGE;
-	raise_write((void *)report->address);
+	if (page)
+		raise_write(page);
 }
 
-FIXTURE(bp_in_pf) {
-	struct child child;
-};
-
-FIXTURE_SETUP(bp_in_pf)
+/* One entry and one exit with a text are between those with another. */
+static void expect_inside(struct __test_metadata *_metadata, const struct trace *trace,
+			  const char *outer, const char *inner)
 {
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	if (kprobe_add("handle_mm_fault"))
-		SKIP(return, "no kprobe on handle_mm_fault");
-	start(_metadata, &self->child, touch_page);
+	const struct trace_record *entry = trace_find(trace, "*_entry", outer);
+	const struct trace_record *exit = trace_find(trace, "*_exit", outer);
+	struct trace inside;
+
+	ASSERT_TRUE(entry && exit);
+	inside.records = trace->records + (entry + 1 - trace->records);
+	inside.count = exit - entry - 1;
+	EXPECT_EQ(1, trace_count(&inside, "*_entry", "%s", inner));
+	EXPECT_EQ(1, trace_count(&inside, "*_exit", "%s", inner));
+	EXPECT_TRUE(trace_balanced(&inside));
+	EXPECT_TRUE(trace_balanced(trace));
 }
 
-FIXTURE_TEARDOWN_PARENT(bp_in_pf)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(bp_in_pf, set_up)
 
 /* A breakpoint inside of a page fault's handler. */
 TEST_F(bp_in_pf, recorded)
 {
-	struct trace trace, inside;
-
-	ASSERT_EQ(0, kprobe_enable());
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-
-	inside = trace_inside(&trace, "address=0x%lx ", self->child.report->address);
-	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "vector=#BP mode=kernel * ip=handle_mm_fault+*"));
-	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "vector=#BP mode=kernel * ip=handle_mm_fault+*"));
-	EXPECT_TRUE(trace_balanced(&inside));
-	EXPECT_TRUE(trace_balanced(&trace));
-}
-
-FIXTURE(nmi_in_pf) {
 	struct child child;
-};
+	struct trace trace;
+	char pf[32];
 
-FIXTURE_SETUP(nmi_in_pf)
-{
-	trace_nmis = true;
-	set_up_module(_metadata);
+	record_probed(_metadata, &child, "handle_mm_fault", touch_page, &trace);
 	if (_metadata->exit_code)
 		return;
-	start(_metadata, &self->child, touch_page);
-	ASSERT_EQ(0, module_write("nmi_at", "handle_mm_fault"));
+	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
+	expect_inside(_metadata, &trace, pf,
+		      "vector=#BP mode=kernel * ip=handle_mm_fault+*");
 }
 
-FIXTURE_TEARDOWN_PARENT(nmi_in_pf)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(nmi_in_pf, set_up_module)
 
 /* An NMI inside of a page fault's handler. */
 TEST_F(nmi_in_pf, recorded)
 {
-	struct trace trace, inside;
+	struct child child;
+	struct trace trace;
+	char pf[32];
 
+	trace_nmis = true;
+	start(_metadata, &child, touch_page);
+	ASSERT_EQ(0, module_write("nmi_at", "handle_mm_fault"));
 	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-
-	inside = trace_inside(&trace, "address=0x%lx ", self->child.report->address);
-	EXPECT_EQ(1, trace_count(&inside, "trap_entry", "vector=NMI mode=kernel *"));
-	EXPECT_EQ(1, trace_count(&inside, "trap_exit", "vector=NMI mode=kernel *"));
-	EXPECT_TRUE(trace_balanced(&inside));
-	EXPECT_TRUE(trace_balanced(&trace));
+	let_work(_metadata, &child, &trace);
+	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
+	expect_inside(_metadata, &trace, pf, "vector=NMI mode=kernel *");
 }
 
 #ifdef __x86_64__
 static void store_gdt(struct report *report, int round)
 {
-	static char *map;
+	void *page = page_of_round(report, round, map_untouched);
 
-	if (!round)
-		map = map_untouched();
-	if (!map) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)map + round * PAGE;
-	raise_sgdt((void *)report->address);
+	if (page)
+		raise_sgdt(page);
 }
 
-FIXTURE(pf_in_gp) {
-	struct child child;
-};
-
-FIXTURE_SETUP(pf_in_gp)
-{
-	if (!file_has_word("/proc/cpuinfo", "umip"))
-		SKIP(return, "the CPU or the kernel has no UMIP");
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start(_metadata, &self->child, store_gdt);
-}
-
-FIXTURE_TEARDOWN_PARENT(pf_in_gp)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(pf_in_gp, set_up)
 
 /* The handler of #GP emulates an instruction and faults on its operand. */
 TEST_F(pf_in_gp, recorded)
 {
-	struct trace trace, inside;
+	struct child child;
+	struct trace trace;
+	char gp[96], pf[64];
 
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-
-	EXPECT_EQ(0, self->child.report->raised_count);
-	inside = trace_inside(&trace, "vector=#GP mode=user error_code=0x0 ip=0x%lx ",
-			      (unsigned long)raise_sgdt_ip);
-	EXPECT_EQ(1, trace_count(&inside, "page_fault_entry", "address=0x%lx * mode=kernel",
-				 self->child.report->address));
-	EXPECT_EQ(1, trace_count(&inside, "page_fault_exit", "address=0x%lx * mode=kernel result=MINOR",
-				 self->child.report->address));
-	EXPECT_TRUE(trace_balanced(&inside));
-	EXPECT_TRUE(trace_balanced(&trace));
+	if (!file_has_word("/proc/cpuinfo", "umip"))
+		SKIP(return, "the CPU or the kernel has no UMIP");
+	record(_metadata, &child, store_gdt, &trace);
+	EXPECT_EQ(0, child.report->raised_count);
+	snprintf(gp, sizeof(gp), "vector=#GP mode=user error_code=0x0 ip=0x%lx *",
+		 (unsigned long)raise_sgdt_ip);
+	snprintf(pf, sizeof(pf), "address=0x%lx * mode=kernel*", child.report->address);
+	expect_inside(_metadata, &trace, gp, pf);
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_exit", "%s result=MINOR", pf));
 }
 #endif
 

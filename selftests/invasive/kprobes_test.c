@@ -9,7 +9,7 @@
  * As a kprobe counts its hits, those functions are known to be on it that were hit
  * when all of them were probed at once; these are then probed one by one.
  *
- * Needs root, tracefs and debugfs at their places, and the options in ./config.
+ * Needs debugfs at /sys/kernel/debug.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,35 +86,14 @@ static void expect_recorded(struct __test_metadata *_metadata,
 
 /* --- Tests of page faults: all stack traces, and the function tracers */
 
-FIXTURE(stacks) {
-	struct child child;
-};
+SIMPLE_FIXTURE(stacks, set_up)
 
 FIXTURE_VARIANT(stacks) {
 	const char *tracer;
 };
 
-FIXTURE_VARIANT_ADD(stacks, function) {
-	.tracer	= "function",
-};
-
-FIXTURE_VARIANT_ADD(stacks, function_graph) {
-	.tracer	= "function_graph",
-};
-
-FIXTURE_SETUP(stacks)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	faults = 50;
-	start(_metadata, &self->child, raise_framed);
-}
-
-FIXTURE_TEARDOWN_PARENT(stacks)
-{
-	tear_down(_metadata);
-}
+FIXTURE_VARIANT_ADD(stacks, function) { "function" };
+FIXTURE_VARIANT_ADD(stacks, function_graph) { "function_graph" };
 
 /*
  * Walking the user's stack for entry and exit of a page fault raises a page
@@ -122,8 +101,11 @@ FIXTURE_TEARDOWN_PARENT(stacks)
  */
 TEST_F_TIMEOUT(stacks, recording, 600)
 {
+	struct child child;
 	struct trace trace;
 
+	faults = 50;
+	start(_metadata, &child, raise_framed);
 	if (trace_write("options/userstacktrace", "1"))
 		SKIP(return, "no user stack traces");
 	ASSERT_EQ(0, trace_write("options/stacktrace", "1"));
@@ -132,12 +114,11 @@ TEST_F_TIMEOUT(stacks, recording, 600)
 	ASSERT_EQ(0, file_change(TRACER, variant->tracer));
 	turn_on(_metadata, "traps");
 	turn_on(_metadata, "exceptions/page_fault_kernel");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 
-	expect_recorded(_metadata, &self->child, &trace);
-	EXPECT_LE(2 * faults,
-		  trace_count(&trace, "page_fault_kernel", "address=0x%lx *",
-			      self->child.report->address));
+	expect_recorded(_metadata, &child, &trace);
+	EXPECT_LE(2 * faults, trace_count(&trace, "page_fault_kernel", "address=0x%lx *",
+					  child.report->address));
 }
 
 /* --- Tests of breakpoints */
@@ -311,9 +292,7 @@ static void module_get_hits(unsigned long *hits, int count)
 		memset(hits, 0, count * sizeof(*hits));
 }
 
-FIXTURE(kprobes) {
-	int unused;
-};
+SIMPLE_FIXTURE(kprobes, set_up)
 
 FIXTURE_VARIANT(kprobes) {
 	struct prober prober;
@@ -322,43 +301,22 @@ FIXTURE_VARIANT(kprobes) {
 
 /* Kprobe events, which are recorded themselves. */
 FIXTURE_VARIANT_ADD(kprobes, events) {
-	.prober	= { kprobe_add_at, kprobe_turn_at, kprobe_get_hits },
+	{ kprobe_add_at, kprobe_turn, kprobe_get_hits }
 };
 
 /* A module's kprobes, which record nothing, and are allowed on clocks too. */
 FIXTURE_VARIANT_ADD(kprobes, module) {
-	.prober	= { module_add, module_turn, module_get_hits },
-	.module	= true,
+	{ module_add, module_turn, module_get_hits }, .module = true
 };
 
-FIXTURE_SETUP(kprobes)
+static void load_prober(struct __test_metadata *_metadata)
 {
-	int error;
+	int error = module_load("traps_kprobes");
 
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	if (variant->module) {
-		error = module_load("traps_kprobes");
-		if (error)
-			SKIP(return, "test_modules/traps_kprobes.ko: %s", strerror(error));
-		module_file = open(MODULE_FILE, O_RDWR | O_CLOEXEC);
-		ASSERT_LE(0, module_file);
-	}
-	/* Removing a thousand probes waits for RCU as often. */
-	if (!access(RCU_EXPEDITED, W_OK))
-		file_change(RCU_EXPEDITED, "1");
-	/*
-	 * A page fault in the handler of a kprobe counts as one inside of an NMI,
-	 * whatever the kprobe interrupted.
-	 */
-	frame_present = true;
-	faults = 4;
-}
-
-FIXTURE_TEARDOWN_PARENT(kprobes)
-{
-	tear_down(_metadata);
+	if (error)
+		SKIP(return, "test_modules/traps_kprobes.ko: %s", strerror(error));
+	module_file = open(MODULE_FILE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, module_file);
 }
 
 /* Which functions may be on the recording path? */
@@ -509,7 +467,20 @@ TEST_F_TIMEOUT(kprobes, recording, 1600)
 
 	if (!trace_has_tracer("function"))
 		SKIP(return, "no function tracer, which finds the functions to probe");
-	stay_on_cpu(_metadata);
+	if (variant->module)
+		load_prober(_metadata);
+	if (_metadata->exit_code)
+		return;
+	/* Removing a thousand probes waits for RCU as often. */
+	if (!access(RCU_EXPEDITED, W_OK))
+		file_change(RCU_EXPEDITED, "1");
+	/*
+	 * A page fault in the handler of a kprobe counts as one inside of an NMI,
+	 * whatever the kprobe interrupted.
+	 */
+	frame_present = true;
+	faults = 4;
+	stay_on_cpu(_metadata, sched_getcpu());
 	find_candidates(_metadata);
 	count = add_probes(_metadata, prober, variant->module);
 	if (!count)

@@ -4,22 +4,16 @@
  * callback of a trap event ends the task. The CPU that it ran on goes on recording the
  * events of other tasks.
  *
- * Needs root, tracefs at /sys/kernel/tracing, LKDTM, and the module
- * test_modules/traps_callback.ko. Who dies in a callback holds tracepoint_srcu for
- * ever: no event can be removed any more, so all of it stays.
+ * Needs LKDTM, and the module test_modules/traps_callback.ko. Who dies in a callback
+ * holds tracepoint_srcu for ever: no event can be removed any more, so all of it stays.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "invasive_fixture.h"
 
@@ -27,18 +21,25 @@
 #define OOPS_AT		"/sys/module/traps_callback/parameters/oops_at"
 #define VICTIM		"traps_victim"
 
+static void switch_on(struct __test_metadata *_metadata)
+{
+	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
+		SKIP(return, "an oops is a panic here");
+	if (geteuid())
+		SKIP(return, "needs root");
+	if (!trace_available())
+		SKIP(return, "no events/traps in tracefs");
+	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
+}
+
 FIXTURE(lkdtm) {
 };
 
 FIXTURE_SETUP(lkdtm)
 {
-	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
-		SKIP(return, "an oops is a panic here");
 	if (access(LKDTM, W_OK))
 		SKIP(return, LKDTM ": %s", strerror(errno));
-	if (!trace_available())
-		SKIP(return, "no events/traps in tracefs");
-	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
+	switch_on(_metadata);
 }
 
 FIXTURE_TEARDOWN(lkdtm)
@@ -64,37 +65,22 @@ FIXTURE_VARIANT(oops) {
 	const char *event;
 };
 
-FIXTURE_VARIANT_ADD(oops, trap_entry) {
-	.event	= "trap_entry",
-};
-
-FIXTURE_VARIANT_ADD(oops, trap_exit) {
-	.event	= "trap_exit",
-};
-
-FIXTURE_VARIANT_ADD(oops, page_fault_entry) {
-	.event	= "page_fault_entry",
-};
-
-FIXTURE_VARIANT_ADD(oops, page_fault_exit) {
-	.event	= "page_fault_exit",
-};
+FIXTURE_VARIANT_ADD(oops, trap_entry) { "trap_entry" };
+FIXTURE_VARIANT_ADD(oops, trap_exit) { "trap_exit" };
+FIXTURE_VARIANT_ADD(oops, page_fault_entry) { "page_fault_entry" };
+FIXTURE_VARIANT_ADD(oops, page_fault_exit) { "page_fault_exit" };
 
 FIXTURE_SETUP(oops)
 {
 	int error;
 
-	if (file_has_word("/proc/sys/kernel/panic_on_oops", "1"))
-		SKIP(return, "an oops is a panic here");
-	if (geteuid())
-		SKIP(return, "needs root");
-	if (!trace_available())
-		SKIP(return, "no events/traps in tracefs");
+	switch_on(_metadata);
+	if (_metadata->exit_code)
+		return;
 	error = module_load("traps_callback");
 	if (error && error != EEXIST)
 		SKIP(return, "test_modules/traps_callback.ko: %s", strerror(error));
-	ASSERT_EQ(0, trace_write(TRACEFS "events/traps/enable", "1"));
-	stay_on_cpu(_metadata);
+	stay_on_cpu(_metadata, sched_getcpu());
 }
 
 FIXTURE_TEARDOWN(oops)

@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What comes from outside of the CPU: each NMI is recorded once; machine checks are
- * not, and what is raised after them is.
+ * not, and what is raised after them is, by perf too.
  *
- * Needs root, tracefs at /sys/kernel/tracing, the options in ./config; for NMIs
- * the module test_modules/traps_raiser.ko, for machine checks a CPU that is the
+ * NMIs need the module test_modules/traps_raiser.ko, machine checks a CPU that is the
  * only one, and a machine that raises one which the kernel survives when the line
- * $TRAPS_MACHINE_CHECK is written to $TRAPS_MONITOR, such as QEMU with
- * a monitor at a virtio port.
+ * $TRAPS_MACHINE_CHECK is written to $TRAPS_MONITOR, such as QEMU with a monitor at a
+ * virtio port.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "invasive_fixture.h"
+#include "memory.h"
+
+/* Shared by the processes of a test. */
+static struct spin *shared;
 
 /* --- Tests of NMIs */
 
-FIXTURE(nmi) {
-	struct child child;
-};
+SIMPLE_FIXTURE(nmi, set_up_module)
 
 FIXTURE_VARIANT(nmi) {
 	bool user;
 };
 
-FIXTURE_VARIANT_ADD(nmi, user) {
-	.user	= true,
-};
-
-FIXTURE_VARIANT_ADD(nmi, kernel) {
-	.user	= false,
-};
+FIXTURE_VARIANT_ADD(nmi, user) { true };
+FIXTURE_VARIANT_ADD(nmi, kernel) { false };
 
 #define NMIS	20
 
@@ -51,16 +49,6 @@ static void interrupt_kernel(struct report *report, int round)
 	report->error = send_nmis(sched_getcpu());
 }
 
-/* Shared by the processes of a test. */
-static struct spin *shared;
-
-static bool map_shared(void)
-{
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return shared != MAP_FAILED;
-}
-
 /* Sends NMIs to the CPU from another one. */
 static void interrupt_cpu(int cpu)
 {
@@ -74,6 +62,7 @@ static void interrupt_cpu(int cpu)
 	while (!shared->begun)
 		usleep(1000);
 	shared->end = send_nmis(cpu) ? -1 : 1;
+	_exit(0);
 }
 
 static void interrupt_user(struct report *report, int round)
@@ -81,36 +70,16 @@ static void interrupt_user(struct report *report, int round)
 	int cpu = sched_getcpu();
 	pid_t pid;
 
-	report->failed = !map_shared();
-	if (report->failed)
-		return;
-	pid = fork();
-	if (!pid) {
+	shared = spin_map();
+	pid = shared ? fork() : -1;
+	if (!pid)
 		interrupt_cpu(cpu);
-		_exit(0);
-	}
 	report->failed = pid < 0;
 	if (report->failed)
 		return;
 	raise_spin(shared);
 	report->error = shared->end < 0;
 	waitpid(pid, NULL, 0);
-}
-
-FIXTURE_SETUP(nmi)
-{
-	if (variant->user && sysconf(_SC_NPROCESSORS_ONLN) == 1)
-		SKIP(return, "no second CPU to send an NMI to this one in user mode");
-	trace_nmis = true;
-	set_up_module(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start(_metadata, &self->child, variant->user ? interrupt_user : interrupt_kernel);
-}
-
-FIXTURE_TEARDOWN_PARENT(nmi)
-{
-	tear_down(_metadata);
 }
 
 /*
@@ -120,17 +89,19 @@ FIXTURE_TEARDOWN_PARENT(nmi)
  */
 TEST_F(nmi, recorded)
 {
-	const char *mode = variant->user ? "user" : "kernel";
+	struct child child;
 	struct trace trace;
 	char text[96];
 	int entries;
 
-	snprintf(text, sizeof(text), "vector=NMI mode=%s error_code=0x0 ip=* event_data=0x0",
-		 mode);
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
+	if (variant->user && sysconf(_SC_NPROCESSORS_ONLN) == 1)
+		SKIP(return, "no second CPU to send an NMI to this one in user mode");
+	trace_nmis = true;
+	record(_metadata, &child, variant->user ? interrupt_user : interrupt_kernel, &trace);
 
-	EXPECT_EQ(0, self->child.report->error);
+	EXPECT_EQ(0, child.report->error);
+	snprintf(text, sizeof(text), "vector=NMI mode=%s error_code=0x0 ip=* event_data=0x0",
+		 variant->user ? "user" : "kernel");
 	entries = trace_count(&trace, "trap_entry", "%s", text);
 	EXPECT_EQ(entries, trace_count(&trace, "trap_exit", "%s result=HANDLED", text));
 	EXPECT_LE(variant->user ? NMIS / 2 : NMIS, entries);
@@ -140,45 +111,7 @@ TEST_F(nmi, recorded)
 
 /* --- Tests of machine checks */
 
-FIXTURE(machine_check) {
-	struct child child;
-};
-
-FIXTURE_VARIANT(machine_check) {
-	bool user;
-};
-
-/* The CPU is idle, or busy in user mode. */
-FIXTURE_VARIANT_ADD(machine_check, user) {
-	.user	= true,
-};
-
-FIXTURE_VARIANT_ADD(machine_check, kernel) {
-	.user	= false,
-};
-
-/* Machine checks that the kernel has seen, of all CPUs */
-static long machine_checks(void)
-{
-	char *text = file_read("/proc/interrupts");
-	char *line = text ? strstr(text, "MCE:") : NULL;
-	long count = -1;
-
-	if (line)
-		sscanf(line, "MCE: %ld", &count);
-	free(text);
-	return count;
-}
-
-static void spin(struct report *report, int round)
-{
-	if (round == 1)
-		raise_spin(shared);
-	else
-		raise_ud();
-}
-
-FIXTURE_SETUP(machine_check)
+static void set_up_machine_check(struct __test_metadata *_metadata)
 {
 	if (!getenv("TRAPS_MONITOR") || !getenv("TRAPS_MACHINE_CHECK"))
 		SKIP(return, "no machine check on request: $TRAPS_MONITOR, $TRAPS_MACHINE_CHECK");
@@ -187,9 +120,10 @@ FIXTURE_SETUP(machine_check)
 	set_up(_metadata);
 }
 
-FIXTURE_TEARDOWN_PARENT(machine_check)
+/* Those that the kernel has seen */
+static long machine_checks(void)
 {
-	tear_down(_metadata);
+	return file_number("/proc/interrupts", " MCE: %ld");
 }
 
 /* It comes a moment later. */
@@ -204,39 +138,145 @@ static void raise_machine_check(struct __test_metadata *_metadata)
 	close(fd);
 	for (int i = 0; i < 1000 && machine_checks() == before; i++)
 		usleep(10000);
-	EXPECT_LT(before, machine_checks());
+	ASSERT_LT(before, machine_checks());
+}
+
+SIMPLE_FIXTURE(machine_check, set_up_machine_check)
+
+FIXTURE_VARIANT(machine_check) {
+	bool user;
+};
+
+/* The CPU is idle, or busy in user mode. */
+FIXTURE_VARIANT_ADD(machine_check, user) { true };
+FIXTURE_VARIANT_ADD(machine_check, kernel) { false };
+
+static void spin(struct report *report, int round)
+{
+	if (round == 1)
+		raise_spin(shared);
+	else
+		raise_ud();
 }
 
 /* No event of it; what is raised before and after is recorded. */
 TEST_F(machine_check, not_recorded)
 {
+	struct child child;
 	struct trace trace;
 	char *text, byte;
 
 	raise_resume = raise_ud_resume;
-	ASSERT_TRUE(map_shared());
-	start(_metadata, &self->child, spin);
+	shared = spin_map();
+	ASSERT_TRUE(!!shared);
+	start(_metadata, &child, spin);
 	turn_on(_metadata, "traps");
 	if (variant->user) {
-		ASSERT_EQ(1, write(self->child.go, "", 1));
+		ASSERT_EQ(1, write(child.go, "", 1));
 		while (!shared->begun)
 			usleep(1000);
 	}
 	raise_machine_check(_metadata);
 	shared->end = 1;
 	if (!variant->user)
-		ASSERT_EQ(1, write(self->child.go, "", 1));
-	ASSERT_EQ(1, read(self->child.done, &byte, 1));
+		ASSERT_EQ(1, write(child.go, "", 1));
+	ASSERT_EQ(1, read(child.done, &byte, 1));
 	text = trace_read("trace");
 	ASSERT_TRUE(!!text);
 	EXPECT_FALSE(!!strstr(text, "#MC"));
 	EXPECT_FALSE(!!strstr(text, "vector=18"));
 	free(text);
 
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "vector=#UD *"));
 	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=#UD * result=SIGNAL"));
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
+}
+
+/* --- A test of machine checks under a load that perf records with call chains */
+
+#define MACHINE_CHECKS	5
+#define PAGES		64
+
+SIMPLE_FIXTURE(machine_checks, set_up_machine_check)
+
+/* Page faults until it is killed, or so many. */
+static pid_t start_load(const char *comm, int faults)
+{
+	pid_t pid = fork();
+	char *memory;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, comm);
+	memory = map_anonymous(PAGES);
+	for (int i = 0; memory && i != faults; i++) {
+		if (i % PAGES == 0) {
+			madvise(memory, PAGES * PAGE, MADV_DONTNEED);
+			usleep(1000);
+		}
+		raise_write(memory + i % PAGES * PAGE);
+	}
+	_exit(0);
+}
+
+static pid_t start_perf(const char *data)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	execlp("perf", "perf", "record", "-q", "-a", "-g", "-e", "traps:*", "-o", data, NULL);
+	_exit(127);
+}
+
+/* Lines of perf script, or -1 */
+static long count_recorded(const char *data, const char *pattern)
+{
+	char command[200];
+	long count = -1;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "perf script -i %s -G -F comm,event,trace 2>/dev/null | grep -cE '%s'",
+		 data, pattern);
+	pipe = popen(command, "r");
+	if (pipe && fscanf(pipe, "%ld", &count) != 1)
+		count = -1;
+	if (pipe)
+		pclose(pipe);
+	return count;
+}
+
+static int remove_file(const char *path, const char *unused)
+{
+	return unlink(path) ? -errno : 0;
+}
+
+/* The kernel survives them and goes on recording, and no trap event is of one. */
+TEST_F_TIMEOUT(machine_checks, recording_goes_on, 300)
+{
+	char data[] = "/tmp/traps_mce.XXXXXX";
+	pid_t load, perf;
+
+	if (system("perf --version >/dev/null"))
+		SKIP(return, "no perf");
+	close(mkstemp(data));
+	undo_later(remove_file, data, "");
+	load = start_load("traps_load", -1);
+	perf = start_perf(data);
+	sleep(1);
+	for (int i = 0; i < MACHINE_CHECKS; i++)
+		raise_machine_check(_metadata);
+	waitpid(start_load("traps_after", PAGES), NULL, 0);
+	kill(load, SIGKILL);
+	kill(perf, SIGINT);
+	waitpid(perf, NULL, 0);
+
+	EXPECT_LE(1, count_recorded(data, "traps_load .*page_fault_exit"));
+	EXPECT_LE(PAGES, count_recorded(data, "traps_after .*page_fault_exit"));
+	EXPECT_EQ(0, count_recorded(data, "traps:trap_e.*#MC"));
 }
 
 TEST_HARNESS_MAIN

@@ -5,18 +5,11 @@
  * configuration; with lockdep there is more. Functions are named here, so that none
  * is left out because it was not seen to be called.
  *
- * Needs root, tracefs at /sys/kernel/tracing and CONFIG_KPROBE_EVENTS_ON_NOTRACE.
+ * Needs CONFIG_KPROBE_EVENTS_ON_NOTRACE.
  */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "invasive_fixture.h"
+#include "memory.h"
 
-#define PAGE		4096
 #define RAISED		5
 
 /* Without clocks: reading one is part of reserving an event, a kprobe event is another. */
@@ -41,32 +34,16 @@ static const char * const functions[] = {
 
 static void raise_both(struct report *report, int round)
 {
-	char *pages = mmap(NULL, RAISED * PAGE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = map_anonymous(RAISED);
 
-	report->failed = pages == MAP_FAILED;
-	for (int i = 0; i < RAISED && !report->failed; i++) {
+	report->failed = !pages;
+	for (int i = 0; i < RAISED && pages; i++) {
 		raise_bp();
 		raise_write(pages + i * PAGE);
 	}
 }
 
-FIXTURE(probed) {
-};
-
-FIXTURE_SETUP(probed)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	stay_on_cpu(_metadata);
-	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
-}
-
-FIXTURE_TEARDOWN_PARENT(probed)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(probed, set_up)
 
 /* The probe's own event is not recorded: its filter rejects it. */
 static void work_probed(struct __test_metadata *_metadata)
@@ -80,7 +57,7 @@ static void work_probed(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, kprobe_filter("common_pid < 0"));
-	ASSERT_EQ(0, kprobe_enable());
+	ASSERT_EQ(0, kprobe_turn(0, true));
 	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(RAISED, trace_count(&trace, "trap_entry", "vector=#BP mode=user *"));
 	EXPECT_EQ(RAISED, trace_count(&trace, "trap_exit", "vector=#BP mode=user *"));
@@ -95,6 +72,8 @@ TEST_F_TIMEOUT(probed, one_by_one, 300)
 {
 	int on_path = 0;
 
+	stay_on_cpu(_metadata, sched_getcpu());
+	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		if (kprobe_add(functions[i])) {
 			TH_LOG("cannot be probed: %s", functions[i]);
@@ -102,9 +81,9 @@ TEST_F_TIMEOUT(probed, one_by_one, 300)
 		}
 		TH_LOG("probed: %s", functions[i]);
 		work_probed(_metadata);
-		TH_LOG("%ld hits", kprobe_hits());
+		TH_LOG("%lu hits", kprobe_hits());
 		on_path += !!kprobe_hits();
-		ASSERT_EQ(0, kprobe_remove());
+		ASSERT_EQ(0, kprobe_remove(0));
 	}
 	EXPECT_LT(5, on_path);
 }

@@ -683,15 +683,6 @@ static void check_counts(struct __test_metadata *_metadata, const struct check *
 	}
 }
 
-static long stat_sum(const char *name)
-{
-	long sum = 0;
-
-	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-		sum += trace_stat(cpu, name);
-	return sum;
-}
-
 /* --- Tests */
 
 FIXTURE(storm) {
@@ -744,13 +735,6 @@ FIXTURE_TEARDOWN_PARENT(storm)
 	tear_down(_metadata);
 }
 
-static bool is_preemptible(void)
-{
-	struct utsname name;
-
-	return !uname(&name) && strstr(name.version, "PREEMPT");
-}
-
 /* Everything is recorded, in pairs that say the same. */
 TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 {
@@ -765,16 +749,16 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	storm_wait();
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
 	storm_end();
-	EXPECT_EQ(0, stat_sum("overrun"));
-	EXPECT_EQ(0, stat_sum("dropped events"));
+	EXPECT_EQ(0, trace_stat("overrun"));
+	EXPECT_EQ(0, trace_stat("dropped events"));
 	check_pairs(_metadata, &check);
 	EXPECT_LE(2 * count, check.records);
 	EXPECT_EQ(!!(variant->disturb & HOTPLUG), hotplugs > 0);
 	check_counts(_metadata, &check);
 	TH_LOG("%lu exits say PREEMPTED, %lu MIGRATED", check.preempted, check.migrated);
-	if (is_preemptible())
+	if (kernel_is_preemptible())
 		EXPECT_LT(0, check.preempted);
-	if (is_preemptible() && variant->disturb & MIGRATE && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+	if (kernel_is_preemptible() && variant->disturb & MIGRATE && sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		EXPECT_LT(0, check.migrated);
 }
 
@@ -818,9 +802,9 @@ TEST_F_TIMEOUT(overrun, counted, TIMEOUT)
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	storm_end();
 
-	entries = stat_sum("entries");
-	lost = stat_sum("overrun");
-	EXPECT_EQ(0, stat_sum("dropped events"));
+	entries = trace_stat("entries");
+	lost = trace_stat("overrun");
+	EXPECT_EQ(0, trace_stat("dropped events"));
 	EXPECT_LT(0, lost);
 	EXPECT_EQ(2 * storm_sum(), entries + lost);
 
@@ -986,7 +970,7 @@ TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 	storm_end();
 	TH_LOG("%zu of %zu operations, %lu exceptions", i, 2 * ARRAY_SIZE(elsewhere),
 	       storm_sum());
-	EXPECT_EQ(0, stat_sum("overrun"));
+	EXPECT_EQ(0, trace_stat("overrun"));
 	check_pairs(_metadata, &check);
 	EXPECT_LT(0, check.records);
 
@@ -996,7 +980,7 @@ TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 	EXPECT_EQ(0, other_remove());
 
 	storm_small(_metadata, false);
-	EXPECT_EQ(0, stat_sum("entries"));
+	EXPECT_EQ(0, trace_stat("entries"));
 	EXPECT_FALSE(trace_is_on(TRACEFS "events/traps/enable"));
 }
 

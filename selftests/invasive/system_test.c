@@ -3,8 +3,7 @@
  * Page faults whose preparation changes the system: swap, huge pages, corrupted
  * memory, the OOM killer, MMIO; and those of memory that takes longer to prepare.
  *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; some also
- * mkswap and a loop device.
+ * Swap needs mkswap and a loop device.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/uio.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -58,17 +56,6 @@ static char *map_shared_by_fork(void)
 	return pid < 0 ? NULL : map;
 }
 
-static long number_in(const char *path, const char *format)
-{
-	char *text = file_read(path), *at = text;
-	long number = 0;
-
-	while (at && sscanf(at, format, &number) != 1 && (at = strchr(at, '\n')))
-		at++;
-	free(text);
-	return number;
-}
-
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 
 static long huge_size;
@@ -77,11 +64,11 @@ static char *map_hugetlb(void)
 {
 	char *map, number[32];
 
-	huge_size = number_in("/proc/meminfo", "Hugepagesize: %ld kB") << 10;
+	huge_size = file_number("/proc/meminfo", "Hugepagesize: %ld kB") * 1024;
 	fault_step = huge_size;
-	snprintf(number, sizeof(number), "%ld", number_in(NR_HUGEPAGES, "%ld") + ROUNDS);
-	if (!huge_size || file_change(NR_HUGEPAGES, number) ||
-	    number_in("/proc/meminfo", "HugePages_Free: %ld") < ROUNDS)
+	snprintf(number, sizeof(number), "%ld", file_number(NR_HUGEPAGES, "%ld") + ROUNDS);
+	if (huge_size <= 0 || file_change(NR_HUGEPAGES, number) ||
+	    file_number("/proc/meminfo", "HugePages_Free: %ld") < ROUNDS)
 		return NULL;
 	map = mmap(NULL, ROUNDS * huge_size, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -92,9 +79,9 @@ static char *map_transparent(void)
 {
 	char *map;
 
-	huge_size = number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "%ld");
+	huge_size = file_number("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "%ld");
 	fault_step = huge_size;
-	if (!huge_size)
+	if (huge_size <= 0)
 		return NULL;
 	map = map_anonymous((ROUNDS + 1) * (huge_size / PAGE));
 	if (!map)
@@ -257,43 +244,27 @@ VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
 
 /* --- Tests of what is not a page fault of this kind */
 
+SIMPLE_FIXTURE(other, set_up)
+
 /* The kernel makes the page present as if it was accessed. */
 static void read_by_kernel(struct report *report, int round)
 {
-	static char *map, byte;
-	struct iovec to = { &byte, 1 }, from = { NULL, 1 };
+	char byte;
+	const struct iovec to = { &byte, 1 };
+	const struct iovec from = { page_of_round(report, round, map_untouched), 1 };
 
-	if (!round)
-		map = map_untouched();
-	from.iov_base = map + round * PAGE;
-	report->address = (unsigned long)from.iov_base;
-	if (!map || process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
 		report->failed = true;
-}
-
-FIXTURE(other) {
-	struct child child;
-};
-
-FIXTURE_SETUP(other)
-{
-	set_up(_metadata);
-}
-
-FIXTURE_TEARDOWN_PARENT(other)
-{
-	tear_down(_metadata);
 }
 
 /* No exception, but counted by getrusage() */
 TEST_F(other, get_user_pages)
 {
+	struct child child;
 	struct trace trace;
 
-	start(_metadata, &self->child, read_by_kernel);
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
-	EXPECT_EQ(1, self->child.report->minflt);
+	record(_metadata, &child, read_by_kernel, &trace);
+	EXPECT_EQ(1, child.report->minflt);
 	EXPECT_EQ(0, trace.count);
 }
 
@@ -360,7 +331,7 @@ TEST_F(other, oom)
 
 	if (!make_cgroup())
 		SKIP(return, "no memory cgroup can be made");
-	stay_on_cpu(_metadata);
+	stay_on_cpu(_metadata, sched_getcpu());
 	ASSERT_EQ(0, pipe(told));
 	pid = fork();
 	if (!pid)
@@ -374,7 +345,7 @@ TEST_F(other, oom)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 
 	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	EXPECT_LE(1, trace_stat(sched_getcpu(), "entries"));
+	EXPECT_LE(1, trace_stat("entries"));
 	TH_LOG("result OOM");
 }
 
@@ -411,8 +382,8 @@ static void rebind(struct report *report, int round)
 /* Each access is let through by a single step. */
 TEST_F(other, kmmio)
 {
+	struct child child;
 	struct trace trace;
-	cpu_set_t cpus;
 	int count;
 
 	if (!find_device(device, sizeof(device)))
@@ -421,14 +392,12 @@ TEST_F(other, kmmio)
 	if (!access("/proc/lockdep_chains", F_OK))
 		SKIP(return, "mmiotrace makes lockdep complain, and stop");
 	/* The child stays where it begins, and mmiotrace takes all other CPUs off. */
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
-	start(_metadata, &self->child, rebind);
+	stay_on_cpu(_metadata, 0);
+	start(_metadata, &child, rebind);
 	if (file_change(TRACEFS "current_tracer", "mmiotrace"))
 		SKIP(return, "no mmiotrace");
 	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 
 	count = trace_count(&trace, "page_fault_exit", "* mode=kernel result=CONSUMED");
 	EXPECT_LT(0, count);
@@ -443,13 +412,6 @@ TEST_F(other, kmmio)
 /* --- Tests of being preempted */
 
 #define PAGES	2000
-
-static bool is_preemptible(void)
-{
-	struct utsname name;
-
-	return !uname(&name) && strstr(name.version, "PREEMPT");
-}
 
 /* Wakes up and takes this CPU, again and again. */
 static void preempt(void)
@@ -477,37 +439,24 @@ static void raise_preempted(struct report *report, int round)
 	waitpid(pid, NULL, 0);
 }
 
-FIXTURE(preempted) {
-	struct child child;
-};
-
-FIXTURE_SETUP(preempted)
-{
-	if (!is_preemptible())
-		SKIP(return, "the kernel cannot be preempted");
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	start(_metadata, &self->child, raise_preempted);
-}
-
-FIXTURE_TEARDOWN_PARENT(preempted)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(preempted, set_up)
 
 /* Some are preempted, as often at least as getrusage() says. */
 TEST_F_TIMEOUT(preempted, flag, 120)
 {
+	struct child child;
 	struct trace trace;
 	int count = 0;
 
+	if (!kernel_is_preemptible())
+		SKIP(return, "the kernel cannot be preempted");
+	start(_metadata, &child, raise_preempted);
 	turn_on(_metadata, "traps/page_fault_exit");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 	for (int i = 0; i < trace.count; i++)
 		count += !!(trace.records[i].flags & PREEMPTED);
 	EXPECT_LE(1, count);
-	EXPECT_LE(count, self->child.report->nivcsw);
+	EXPECT_LE(count, child.report->nivcsw);
 	EXPECT_LE(PAGES, trace.count);
 }
 

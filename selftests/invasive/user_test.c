@@ -2,8 +2,6 @@
 /*
  * Exceptions of a program that take more than the program: another process that lets
  * it step, a virtual 8086.
- *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -45,9 +43,8 @@ static void spin(struct report *report, int round)
 {
 	pid_t pid;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid = shared == MAP_FAILED ? -1 : fork();
+	shared = spin_map();
+	pid = shared ? fork() : -1;
 	if (!pid)
 		step_parent();
 	if (pid > 0)
@@ -55,30 +52,19 @@ static void spin(struct report *report, int round)
 	report->failed = pid < 0 || shared->end < 0 || waitpid(pid, NULL, 0) != pid;
 }
 
-FIXTURE(user) {
-	struct child child;
-};
-
-FIXTURE_SETUP(user)
-{
-	set_up(_metadata);
-}
-
-FIXTURE_TEARDOWN_PARENT(user)
-{
-	tear_down(_metadata);
-}
+SIMPLE_FIXTURE(user, set_up)
 
 /* Each step is a #DB that another process asked for. */
 TEST_F(user, ptrace_step)
 {
 	const unsigned long from = (unsigned long)raise_spin, to = (unsigned long)raise_spin_end;
 	unsigned long ip;
+	struct child child;
 	struct trace trace;
 
-	start(_metadata, &self->child, spin);
+	start(_metadata, &child, spin);
 	turn_on(_metadata, "traps/trap_exit");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(STEPS, trace_count(&trace, "trap_exit",
 				     "vector=#DB mode=user error_code=0x0 ip=0x* event_data=0x4000 result=SIGNAL"));
 	EXPECT_EQ(STEPS, trace.count);
@@ -110,21 +96,22 @@ static void run_vm86(struct report *report, int round)
 
 TEST_F(user, vm86)
 {
+	struct child child;
 	struct trace trace;
 	char text[96];
 
 	if (kernel_bits() == 64)
 		SKIP(return, "only 32-bit kernels");
-	start(_metadata, &self->child, run_vm86);
-	if (self->child.report->error)
+	start(_metadata, &child, run_vm86);
+	if (child.report->error)
 		SKIP(return, "no vm86()");
 	turn_on(_metadata, "traps");
-	let_work(_metadata, &self->child, &trace);
+	let_work(_metadata, &child, &trace);
 	for (int i = 0; i < 2; i++) {
 		snprintf(text, sizeof(text),
 			 "vector=#GP mode=user error_code=0x0 ip=0x%x event_data=0x0", VM86_IP + i);
 		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-		expect_exit(_metadata, &self->child, &trace, text, "EMULATED", 0);
+		expect_exit(_metadata, &child, &trace, text, "EMULATED", 0);
 	}
 	EXPECT_EQ(4, trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
