@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads trace_pipe_raw. The layout of a page and of the events is taken from
- * events/header_page and the events' format; that of the ring buffer's own
- * headers is in <linux/ring_buffer.h> and events/header_event.
+ * Reads trace_pipe_raw. The layout of the events is what traps_test checks, that of a page
+ * and of the ring buffer's headers is told by events/header_page and events/header_event.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "raw.h"
 #include "invasive.h"
+#include "memory.h"
+#include "raw.h"
 
 /* In the commit field of a page */
 #define MISSED_EVENTS	0x80000000UL
@@ -25,87 +25,72 @@
 #define TYPE_EXTEND	30
 #define TYPE_STAMP	31
 
-enum field {
-	TYPE, PID, VECTOR, ADDRESS, ERROR_CODE, IP, USER_MODE, EVENT_DATA, RESULT, FLAGS,
-	DURATION,
-	BUF,
-	FIELDS,
+struct page {
+	uint64_t time;
+	unsigned long commit;
+	unsigned char data[PAGE - sizeof(uint64_t) - sizeof(long)];
 };
 
-static const char * const field_names[FIELDS] = {
-	"common_type", "common_pid", "vector", "address", "error_code", "ip",
-	"user_mode", "event_data", "result", "flags", "duration", "buf",
+struct common {
+	unsigned short type;
+	unsigned char flags, preempt_count;
+	int pid;
 };
 
-struct format {
-	const char *event;
-	enum raw_kind kind;
-	unsigned int id;
-	unsigned int offset[FIELDS], size[FIELDS];	/* size 0: has not */
+/* An entry ends before the duration. */
+struct trap {
+	struct common common;
+	unsigned int vector;
+	bool user_mode;
+	uint8_t result;
+	uint16_t flags;
+	unsigned long error_code, ip, event_data;
+	uint64_t duration;
+};
+
+struct page_fault {
+	struct common common;
+	unsigned long address, error_code, ip;
+	bool user_mode;
+	uint8_t result;
+	uint16_t flags;
+	uint64_t duration;
+};
+
+struct print {
+	struct common common;
+	unsigned long ip;
+	char text[16];
+};
+
+union event {
+	struct common common;
+	struct trap trap;
+	struct page_fault page_fault;
+	struct print print;
+};
+
+enum {
+	TRAP_ENTRY, TRAP_EXIT, PAGE_FAULT_ENTRY, PAGE_FAULT_EXIT, PRINT,
+	EVENTS,
 };
 
 struct buffer {
 	int fd;
-	unsigned char *page;
-	size_t at, end;
+	struct page page;
+	size_t at, end;			/* in its data */
 	unsigned long long time;
 	bool pending;			/* head is the next record */
 	struct raw_record head;
 };
 
 struct raw {
-	struct format formats[5];
-	size_t page_size, commit_offset, commit_size, data_offset;
+	long ids[EVENTS];
 	unsigned long missed;
 	bool failed;
 	int count;
 	struct buffer *buffers;		/* one for each CPU */
 };
-
-static bool read_format(struct format *format)
-{
-	char file[64], *text, *line, *rest, *name;
-	unsigned int offset, size;
-
-	snprintf(file, sizeof(file), "events/%s/format", format->event);
-	text = trace_read(file);
-	rest = text;
-	while ((line = strsep(&rest, "\n"))) {
-		if (sscanf(line, "ID: %u", &format->id) == 1)
-			continue;
-		if (sscanf(line, " field:%*[^;]; offset:%u; size:%u;", &offset, &size) != 2)
-			continue;
-		line[strcspn(line, ";[")] = '\0';
-		name = strrchr(line, ' ');
-		for (int i = 0; name && i < FIELDS; i++)
-			if (!strcmp(name + 1, field_names[i])) {
-				format->offset[i] = offset;
-				format->size[i] = size ?: 1;
-			}
-	}
-	free(text);
-	return format->id;
-}
-
-static bool read_header_page(struct raw *raw)
-{
-	char *text = trace_read("events/header_page"), *line, *rest = text;
-	unsigned int size = 0, offset;
-
-	while ((line = strsep(&rest, "\n"))) {
-		if (sscanf(line, " field: local_t commit; offset:%u; size:%u;",
-			   &offset, &size) == 2) {
-			raw->commit_offset = offset;
-			raw->commit_size = size;
-		} else if (sscanf(line, " field: char data; offset:%u; size:%u;",
-				  &offset, &size) == 2) {
-			raw->data_offset = offset;
-			raw->page_size = offset + size;
-		}
-	}
-	free(text);
-	return raw->page_size && raw->commit_size;
-}
 
 /**
  * raw_open - begin to read what was recorded
@@ -114,105 +99,101 @@ static bool read_header_page(struct raw *raw)
  */
 struct raw *raw_open(void)
 {
-	static const struct format formats[] = {
-		{ "traps/trap_entry",		RAW_ENTRY },
-		{ "traps/trap_exit",		RAW_EXIT },
-		{ "traps/page_fault_entry",	RAW_ENTRY },
-		{ "traps/page_fault_exit",	RAW_EXIT },
-		{ "ftrace/print",		RAW_MARK },
+	static const char * const names[EVENTS] = {
+		"traps/trap_entry", "traps/trap_exit",
+		"traps/page_fault_entry", "traps/page_fault_exit", "ftrace/print",
 	};
 	struct raw *raw = calloc(1, sizeof(*raw));
 	char file[64];
 
-	if (!raw || !read_header_page(raw))
+	if (!raw)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		raw->formats[i] = formats[i];
-		if (!read_format(&raw->formats[i]))
-			return NULL;
+	for (int event = 0; event < EVENTS; event++) {
+		snprintf(file, sizeof(file), TRACEFS "events/%s/format", names[event]);
+		raw->ids[event] = file_number(file, "ID: %ld");
 	}
 	raw->count = sysconf(_SC_NPROCESSORS_CONF);
 	raw->buffers = calloc(raw->count, sizeof(*raw->buffers));
-	if (!raw->buffers)
-		return NULL;
-	for (int cpu = 0; cpu < raw->count; cpu++) {
-		struct buffer *buffer = &raw->buffers[cpu];
-
+	for (int cpu = 0; raw->buffers && cpu < raw->count; cpu++) {
 		snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-		buffer->fd = trace_open(file, O_RDONLY | O_NONBLOCK);
-		buffer->page = malloc(raw->page_size);
-		if (buffer->fd < 0 || !buffer->page)
+		raw->buffers[cpu].fd = trace_open(file, O_RDONLY | O_NONBLOCK);
+		if (raw->buffers[cpu].fd < 0)
 			return NULL;
 	}
-	return raw;
-}
-
-static unsigned long long number(const unsigned char *data, size_t size)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, data, size < sizeof(value) ? size : sizeof(value));
-	return value;
+	return raw->buffers ? raw : NULL;
 }
 
 static bool next_page(struct raw *raw, struct buffer *buffer)
 {
-	ssize_t got = read(buffer->fd, buffer->page, raw->page_size);
-	unsigned long commit;
+	ssize_t got = read(buffer->fd, &buffer->page, sizeof(buffer->page));
+	unsigned long commit = buffer->page.commit;
 
 	if (got <= 0) {
-		if (got < 0 && errno != EAGAIN)
-			raw->failed = true;
+		raw->failed |= got < 0 && errno != EAGAIN;
 		return false;
 	}
-	buffer->time = number(buffer->page, 8);
-	commit = number(buffer->page + raw->commit_offset, raw->commit_size);
-	buffer->at = raw->data_offset;
-	buffer->end = raw->data_offset + (commit & COMMIT_SIZE);
-	if (buffer->end > raw->page_size) {
+	buffer->time = buffer->page.time;
+	buffer->at = 0;
+	buffer->end = commit & COMMIT_SIZE;
+	if (buffer->end > sizeof(buffer->page.data)) {
 		raw->failed = true;
 		return false;
 	}
-	if (commit & MISSED_EVENTS)
-		raw->missed += commit & MISSED_STORED ?
-			number(buffer->page + buffer->end, raw->commit_size) : 1;
+	if (commit & MISSED_STORED)
+		raw->missed += *(unsigned long *)(buffer->page.data + buffer->end);
+	else if (commit & MISSED_EVENTS)
+		raw->missed++;
 	return true;
 }
 
-static unsigned long long get(const struct format *format, enum field field,
-			      const unsigned char *data)
+static struct raw_record of_trap(const struct trap *trap)
 {
-	return number(data + format->offset[field], format->size[field]);
+	return (struct raw_record) {
+		.vector		= trap->vector,
+		.error_code	= trap->error_code,
+		.ip		= trap->ip,
+		.user_mode	= trap->user_mode,
+		.event_data	= trap->event_data,
+		.result		= trap->result,
+		.flags		= trap->flags,
+		.duration	= trap->duration,
+	};
+}
+
+static struct raw_record of_page_fault(const struct page_fault *fault)
+{
+	return (struct raw_record) {
+		.vector		= VECTOR_PF,
+		.address	= fault->address,
+		.error_code	= fault->error_code,
+		.ip		= fault->ip,
+		.user_mode	= fault->user_mode,
+		.result		= fault->result,
+		.flags		= fault->flags,
+		.duration	= fault->duration,
+	};
 }
 
 /* Fills in the record, or returns false if it is of another event. */
-static bool decode(const struct raw *raw, const unsigned char *data,
-		   size_t length, struct raw_record *record)
+static bool decode(const struct raw *raw, const void *data, size_t length,
+		   struct raw_record *record)
 {
-	const struct format *format = raw->formats;
-	unsigned int id = get(format, TYPE, data);
+	union event event = {};
+	int n = 0;
 
-	while (format->id != id)
-		if (++format == raw->formats + ARRAY_SIZE(raw->formats))
+	memcpy(&event, data, length < sizeof(event) ? length : sizeof(event));
+	while (raw->ids[n] != event.common.type)
+		if (++n == EVENTS)
 			return false;
-	record->kind = format->kind;
-	record->pid = get(format, PID, data);
-	record->mark[0] = '\0';
-	if (format->kind == RAW_MARK) {
-		snprintf(record->mark, sizeof(record->mark), "%.*s",
-			 (int)(length - format->offset[BUF]),
-			 data + format->offset[BUF]);
-		return true;
+	if (n == PRINT) {
+		*record = (struct raw_record) { .kind = RAW_MARK };
+		memcpy(record->mark, event.print.text, sizeof(record->mark));
+	} else {
+		*record = n == TRAP_ENTRY || n == TRAP_EXIT ?
+			  of_trap(&event.trap) : of_page_fault(&event.page_fault);
+		record->kind = n == TRAP_ENTRY || n == PAGE_FAULT_ENTRY ? RAW_ENTRY : RAW_EXIT;
 	}
-	record->vector = format->size[VECTOR] ? get(format, VECTOR, data) : VECTOR_PF;
-	record->address = get(format, ADDRESS, data);
-	record->error_code = get(format, ERROR_CODE, data);
-	record->ip = get(format, IP, data);
-	record->user_mode = get(format, USER_MODE, data);
-	record->event_data = get(format, EVENT_DATA, data);
-	record->result = get(format, RESULT, data);
-	record->flags = get(format, FLAGS, data);
-	record->duration = get(format, DURATION, data);
+	record->pid = event.common.pid;
 	return true;
 }
 
@@ -220,10 +201,9 @@ static bool decode(const struct raw *raw, const unsigned char *data,
 static void advance(struct raw *raw, int cpu)
 {
 	struct buffer *buffer = &raw->buffers[cpu];
-	unsigned long long delta, word;
-	const unsigned char *data;
-	unsigned int type;
-	size_t length;
+	const uint32_t *data;
+	unsigned long long delta;
+	unsigned int type, length;
 
 	buffer->pending = false;
 	while (!buffer->pending) {
@@ -232,40 +212,36 @@ static void advance(struct raw *raw, int cpu)
 				return;
 			continue;
 		}
-		data = buffer->page + buffer->at;
-		type = number(data, 4) & 0x1f;
-		delta = number(data, 4) >> 5;
-		word = number(data + 4, 4);
-		data += 4;
+		data = (const uint32_t *)(buffer->page.data + buffer->at);
+		type = *data & 0x1f;
+		delta = *data++ >> 5;
 		length = 4 * type;
 
 		switch (type) {
 		case TYPE_PADDING:
 			/* Without a delta: the rest of the page */
-			length = delta ? word : buffer->end;
-			break;
-		case TYPE_EXTEND:
-			delta += word << 27;
-			length = 4;
+			length = delta ? *data : buffer->end;
 			break;
 		case TYPE_STAMP:
 			buffer->time &= 0x1fULL << 59;
-			delta += word << 27;
+			/* fall through */
+		case TYPE_EXTEND:
+			delta += (unsigned long long)*data << 27;
 			length = 4;
 			break;
 		case 0:
-			length = word;
-			data += 4;
+			/* It counts itself. */
+			length = *data++ - 4;
+			buffer->at += 4;
 			break;
 		}
 		buffer->time += delta;
 		buffer->at += 4 + length;
-		if (type >= TYPE_PADDING)
+		if (type >= TYPE_PADDING || !decode(raw, data, length, &buffer->head))
 			continue;
 		buffer->head.cpu = cpu;
 		buffer->head.time = buffer->time;
-		buffer->pending = decode(raw, data, type ? length : length - 4,
-					 &buffer->head);
+		buffer->pending = true;
 	}
 }
 
@@ -311,10 +287,8 @@ unsigned long raw_missed(const struct raw *raw)
 
 void raw_close(struct raw *raw)
 {
-	for (int cpu = 0; cpu < raw->count; cpu++) {
+	for (int cpu = 0; cpu < raw->count; cpu++)
 		close(raw->buffers[cpu].fd);
-		free(raw->buffers[cpu].page);
-	}
 	free(raw->buffers);
 	free(raw);
 }
