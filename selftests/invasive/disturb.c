@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What disturbs the threads of a storm: signals, other tasks, other CPUs. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storm.h"
+#include "trace.h"
+
+static unsigned int disturbances;
+static bool stop;
+
+static bool disturbing(void)
+{
+	return !__atomic_load_n(&stop, __ATOMIC_SEQ_CST);
+}
+
+/* The timers of the threads interrupt them, too. */
+static void *interrupt(void *unused)
+{
+	for (int i = 0; disturbing(); i++) {
+		tgkill(getpid(), storm_threads[i % THREADS].tid, SIGUSR1);
+		usleep(3000);
+	}
+	return NULL;
+}
+
+static timer_t timers[THREADS];
+
+static int start_timers(void)
+{
+	const struct itimerspec time = {
+		.it_value	= { .tv_nsec = 20000000 },
+		.it_interval	= { .tv_nsec = 20000000 },
+	};
+	struct sigevent event = {
+		.sigev_notify	= SIGEV_THREAD_ID,
+		.sigev_signo	= SIGALRM,
+	};
+
+	for (int i = 0; i < THREADS; i++) {
+		event._sigev_un._tid = storm_threads[i].tid;
+		if (timer_create(CLOCK_MONOTONIC, &event, &timers[i]) ||
+		    timer_settime(timers[i], 0, &time, NULL))
+			return -errno;
+	}
+	return 0;
+}
+
+static unsigned long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static void *preempt(void *unused)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	unsigned long long start;
+
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+	while (disturbing()) {
+		for (start = now(); now() - start < 300000;)
+			;
+		usleep(3000);
+	}
+	return NULL;
+}
+
+static void *migrate(void *unused)
+{
+	int cpus = sysconf(_SC_NPROCESSORS_CONF);
+	cpu_set_t set;
+
+	for (int i = 0; disturbing(); i++) {
+		CPU_ZERO(&set);
+		CPU_SET((i + i / THREADS) % cpus, &set);
+		/* Fails for a CPU that is offline just now. */
+		sched_setaffinity(storm_threads[i % THREADS].tid, sizeof(set), &set);
+		usleep(2000);
+	}
+	return NULL;
+}
+
+/* The file that switches the last CPU off and on, or NULL. */
+const char *hotplug_file(void)
+{
+	static char file[64];
+
+	snprintf(file, sizeof(file), "/sys/devices/system/cpu/cpu%ld/online",
+		 sysconf(_SC_NPROCESSORS_CONF) - 1);
+	return access(file, W_OK) ? NULL : file;
+}
+
+int hotplugs;
+
+static void set_online(const char *online)
+{
+	const char *file = hotplug_file();
+
+	if (file && !file_write(file, online))
+		hotplugs++;
+}
+
+/* It is busy while another one is changed. */
+int hotplug_turn_on(const char *file, const char *online)
+{
+	int error = file_write(file, online);
+
+	for (int i = 0; i < 100 && error == -EBUSY; i++) {
+		usleep(10000);
+		error = file_write(file, online);
+	}
+	return error;
+}
+
+static void *hotplug(void *unused)
+{
+	while (disturbing()) {
+		set_online("0");
+		usleep(50000);
+		set_online("1");
+		usleep(50000);
+	}
+	return NULL;
+}
+
+static void *(* const all[])(void *) = { interrupt, preempt, migrate, hotplug };
+static pthread_t threads[ARRAY_SIZE(all)];
+
+int disturb_start(unsigned int which)
+{
+	stop = false;
+	disturbances = which;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (which & 1U << i && pthread_create(&threads[i], NULL, all[i], NULL))
+			return -1;
+	return which & INTERRUPT ? start_timers() : 0;
+}
+
+void disturb_stop(void)
+{
+	__atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (disturbances & 1U << i)
+			pthread_join(threads[i], NULL);
+	for (int i = 0; disturbances & INTERRUPT && i < THREADS; i++)
+		timer_delete(timers[i]);
+}
