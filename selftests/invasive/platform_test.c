@@ -221,14 +221,24 @@ static pid_t start_load(const char *comm, int faults)
 	_exit(0);
 }
 
-static pid_t start_perf(const char *data)
+/* Returns when it records. */
+static pid_t start_perf(struct __test_metadata *_metadata, const char *data)
 {
-	pid_t pid = fork();
+	int begun[2];
+	char byte;
+	pid_t pid;
 
-	if (pid)
-		return pid;
-	execlp("perf", "perf", "record", "-q", "-a", "-g", "-e", "traps:*", "-o", data, NULL);
-	_exit(127);
+	ASSERT_EQ(0, pipe2(begun, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		dup2(begun[1], STDOUT_FILENO);
+		execlp("perf", "perf", "record", "-q", "-a", "-g", "-e", "traps:*", "-o", data,
+		       "--", "sh", "-c", "echo; exec sleep 300", NULL);
+		_exit(127);
+	}
+	close(begun[1]);
+	ASSERT_EQ(1, read(begun[0], &byte, 1));
+	return pid;
 }
 
 /* Lines of perf script, or -1 */
@@ -265,8 +275,7 @@ TEST_F_TIMEOUT(machine_checks, recording_goes_on, 300)
 	close(mkstemp(data));
 	undo_later(remove_file, data, "");
 	load = start_load("traps_load", -1);
-	perf = start_perf(data);
-	sleep(1);
+	perf = start_perf(_metadata, data);
 	for (int i = 0; i < MACHINE_CHECKS; i++)
 		raise_machine_check(_metadata);
 	waitpid(start_load("traps_after", PAGES), NULL, 0);
