@@ -18,6 +18,12 @@ die() {
 	exit $failure
 }
 
+# How the script is used, from the head of its file.
+usage() {
+	sed -n '/^[^#]/q; s/^# \(usage: \|  \)/\1/p' "$root/$self" >&2
+	exit $failure
+}
+
 # need COMMAND PACKAGE
 need() {
 	command -v "$1" >/dev/null || die "no $1: apt install $2"
