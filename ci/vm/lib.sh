@@ -26,10 +26,10 @@ stop() { [ -z "$vm" ] || { kill "$vm" && wait "$vm"; } 2>/dev/null; }
 
 # Before anything is done: a kernel, and $work.
 prepare() {
-	[ -r "$kernel" ] || die "no kernel at $kernel: build one or name one with -k"
+	[ -r "$kernel" ] || die "no kernel at ${kernel#"$root"/}: build one or name one with -k"
 	need cpio cpio
 	mkdir -p "${log%/*}"
-	: >"$log" || die "cannot write $log"
+	: >"$log" || die "cannot write ${log#"$root"/}"
 	undo=stop
 	temp
 }
@@ -90,12 +90,12 @@ ended() {
 	case $status in
 	124 | 137)
 		failure=124
-		die "the guest did not end within $limit s (-t): $log"
+		die "the guest did not end within $limit s (-t): ${log#"$root"/}"
 		;;
 	esac
 	if grep -aq 'Kernel panic' "$log"; then
-		die "$(grep -a -m 1 -o 'Kernel panic.*' "$log" | tr -d '\r') in the guest: $log"
+		die "$(grep -a -m 1 -o 'Kernel panic.*' "$log" | tr -d '\r') in the guest: ${log#"$root"/}"
 	fi
 	[ "$status" -eq 0 ] || die "$1 failed: $(tail -n 1 "$2")"
-	die "the guest ended without running the command to its end: $log"
+	die "the guest ended without running the command to its end: ${log#"$root"/}"
 }
