@@ -77,10 +77,10 @@ make_modules() {
 make_guest() {
 	guest=$work/guest
 	rm -rf "$guest"
-	mkdir -p "$guest/files" "$guest/sets" "$guest/src"
+	mkdir -p "$guest/files/src" "$guest/sets"
 	cp "$here/guest" "$guest/"
 	for set in $2; do cp "$1/$set" "$guest/sets/" 2>/dev/null || die "no set $set in ci/bench/sets"; done
-	for f in faults bpf; do gcc -E -P -o "$guest/src/$f.i" "$here/$f.c"; done
+	for f in faults bpf; do gcc -E -P -o "$guest/files/src/$f.i" "$here/$f.c"; done
 	programs "$guest" || die 'cannot build the programs'
 	shift 2
 	[ $# -eq 0 ] || cp -r "$@" "$guest/"
