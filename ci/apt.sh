@@ -46,7 +46,7 @@ choose() {
 	! grep -qxF "$version" "$work/versions" || return 0
 	newest=$(head -n 1 "$work/versions")
 	[ -n "$newest" ] || die "$suite has no $package"
-	echo "${0##*/}: $package $version is gone from $suite, taking $newest" >&2
+	echo "$self: $package $version is gone from $suite, taking $newest" >&2
 	version=$newest
 }
 

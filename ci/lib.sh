@@ -2,14 +2,31 @@
 # shellcheck shell=sh
 
 build=$root/build
-# Logs of a kernel that is not the default one have a directory of their own.
+# The queue that it is about. Logs of another one than the default have a directory of
+# their own.
+v=${KERNEL:-7.3}
 logdir=$build/log
-[ "${KERNEL:-7.3}" = 7.3 ] || logdir=$logdir/$KERNEL
-work='' undo='' ticker=''
+[ "$v" = 7.3 ] || logdir=$logdir/$v
+work='' undo='' ticker='' failure=1
+
+# The script's path below the repository.
+self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+self=${self#"$root"/}
 
 die() {
-	echo "${0##*/}: $*" >&2
-	exit 1
+	echo "$self: $*" >&2
+	exit $failure
+}
+
+# How the script is used, from the head of its file.
+usage() {
+	sed -n '/^[^#]/q; s/^# \(usage: \|  \)/\1/p' "$root/$self" >&2
+	exit $failure
+}
+
+# need COMMAND PACKAGE
+need() {
+	command -v "$1" >/dev/null || die "no $1: apt install $2"
 }
 
 mkdir -p "$logdir" 2>/dev/null && [ -w "$logdir" ] || die "cannot write to $build"
@@ -95,6 +112,15 @@ warnings() {
 	grep -hiE 'warning|error' "$1" | sed 's/:[0-9]*:[0-9]*:/:/; s/+0x[0-9a-f]*//g' | sort -u
 }
 
+# complaints CONSOLE [CHECK]: of the kernel, but for those that are known of CHECK
+complaints() { tr -d '\r' <"$1" | awk -v check="${2-}" -f "$root/ci/complaints.awk"; }
+
+# no_complaints CONSOLE [CHECK]
+no_complaints() {
+	complaint=$(complaints "$@" | head -n 1)
+	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
+}
+
 # The time and the last line of LOG, once a second, on the terminal.
 clock() {
 	while sleep 1 && kill -0 $$; do
@@ -135,7 +161,7 @@ lock() {
 	[ -z "${TRAPS_LOCKED-}" ] || return 0
 	exec 9>"$build/lock"
 	flock -n 9 || {
-		echo "${0##*/}: waiting for another make to finish" >&2
+		echo "$self: waiting for another make to finish" >&2
 		flock 9
 	}
 	export TRAPS_LOCKED=1

@@ -3,12 +3,6 @@
 
 here=$root/ci/bench
 
-# The directory as an initramfs, the same bytes each time.
-pack() {
-	(cd "$1" && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort |
-		cpio -o -H newc -R 0:0 --reproducible --quiet)
-}
-
 # files TO FILE...: copy programs, and what they are linked with
 files() {
 	to=$1
@@ -71,65 +65,51 @@ make_modules() {
 			;;
 		lttng)
 			"$root/tools/lttng/build" "${1%%/*}" >&2
-			cp -r "$build/${1%%/*}/lttng/root/lib" "$work/modules/"
+			mkdir "$work/modules/files"
+			cp -r "$build/${1%%/*}/lttng/root/lib" "$work/modules/files/"
 			;;
 		esac
 	done
 }
 
-# make_initramfs DIR SETS [FILE...]: the guest's files, with those that the SETS of
-# DIR need, and FILEs
-make_initramfs() {
-	fs=$work/fs
-	rm -rf "$fs"
-	mkdir -p "$fs/bin" "$fs/dev" "$fs/proc" "$fs/sets" "$fs/src" "$fs/sys" "$fs/tmp"
-	cp "$here/init" "$fs/init"
-	for set in $2; do cp "$1/$set" "$fs/sets/" 2>/dev/null || die "no set $set in ci/bench/sets"; done
-	for f in faults bpf; do gcc -E -P -o "$fs/src/$f.i" "$here/$f.c"; done
-	programs "$fs/bin" || die 'cannot build the programs'
-	cp "$(command -v busybox)" "$fs/bin/busybox"
-	busybox --list | while read -r applet; do
-		[ "$applet" = busybox ] || ln -s busybox "$fs/bin/$applet"
-	done
+# make_guest DIR SETS [FILE...]: what the guest gets, in $work/guest: the SETS of DIR, the
+# programs, FILEs, and in files/ what has its place in the root directory
+make_guest() {
+	guest=$work/guest
+	rm -rf "$guest"
+	mkdir -p "$guest/files/src" "$guest/sets"
+	cp "$here/guest" "$guest/"
+	for set in $2; do cp "$1/$set" "$guest/sets/" 2>/dev/null || die "no set $set in ci/bench/sets"; done
+	for f in faults bpf; do gcc -E -P -o "$guest/files/src/$f.i" "$here/$f.c"; done
+	programs "$guest" || die 'cannot build the programs'
 	shift 2
-	[ $# -eq 0 ] || cp -r "$@" "$fs/"
+	[ $# -eq 0 ] || cp -r "$@" "$guest/"
 	# shellcheck disable=SC2046 # names without spaces
-	set -- $(sed -n 's/^# files: //p' "$fs"/sets/*)
-	[ $# -eq 0 ] || files "$fs" "$@"
-	pack "$fs" >"$work/initramfs"
+	set -- $(sed -n 's/^# files: //p' "$guest"/sets/*)
+	[ $# -eq 0 ] || files "$guest/files" "$@"
 }
 
 # boot KERNEL SETS [OPTION...]: the guest that counts instructions, with more of
 # QEMU's OPTIONs; what it measured is in $work/results.
 boot() {
-	image=$(dir_of "$1")/arch/x86/boot/bzImage sets=$2
-	log=$build/log/bench-$(echo "$1" | tr / -).log
+	kernel=$1 sets=$2
 	shift 2
-	[ -f "$image" ] || die "no $image: run ci/kernel/build"
-	timeout --foreground "${BENCH_TIMEOUT:-1800}" qemu-system-x86_64 \
-		-nodefaults -no-user-config -display none -no-reboot \
-		-M q35 -accel tcg -cpu max -smp 1 -m 2G -seed 1 \
-		-icount shift=0,sleep=off -rtc base=2020-01-01,clock=vm \
-		-kernel "$image" -initrd "$work/initramfs" \
-		-append "console=ttyS0 loglevel=5 panic=-1 nokaslr norandmaps set=$(echo "$sets" | tr ' ' ,)" \
-		-serial "file:$log" -serial "file:$work/results" "$@" ||
-		die "QEMU failed or took too long: $log"
-	case $(tail -n 1 "$work/results") in
-	end) ;;
-	error:*) die "$(tail -n 1 "$work/results") ($log)" ;;
-	*) die "the guest ended early: $log" ;;
-	esac
+	# shellcheck disable=SC2086 # a list of sets
+	"$root/ci/vm/boot" -d -m 2G -t 1800 -k "$(dir_of "$kernel")/arch/x86/boot/bzImage" \
+		-l "$build/log/bench-$(echo "$kernel" | tr / -).log" -q "$*" "$work/guest" -- ./guest $sets \
+		>"$work/results" || die "$kernel: $(tail -n 1 "$work/results")"
 }
 
 # What the results depend on, but for the queue: equal lines, equal results of the
-# vanilla kernel. Needs the initramfs of the SETs that are exact.
+# vanilla kernel. Needs the guest of the SETs that are exact.
 versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
 	gcc --version | sed -n '1s/^/# /p'
 	ld --version | sed -n '1s/^/# /p'
 	qemu-system-x86_64 --version | sed -n '1s/^/# /p'
 	echo "# configuration $(cd "$root/kernel-config" && cat btf.config x86_64-guest.config x86_64-size.config | grep ^CONFIG_ | sum)"
-	echo "# measuring programs $(sum <"$work/initramfs")"
+	echo "# measuring programs $(cd "$root/ci/vm" && find "$work/guest" -type f | LC_ALL=C sort |
+		xargs cat init-alone links mounts "$(command -v busybox)" | sum)"
 }
 
 # Which queue it is: the code that it makes, not its words.
@@ -145,5 +125,5 @@ exact='off traps kprobes peers'
 exact_results() {
 	case $1 in *-Os) sets='off traps' ;; *) sets=$exact ;; esac
 	boot "$(kernel_of "$1")" "$sets"
-	sed "\$d; s/^/$1	/" "$work/results"
+	sed "s/^/$1	/" "$work/results"
 }

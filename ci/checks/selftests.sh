@@ -1,8 +1,8 @@
-# Sourced by the checks that run the self-tests (sh), which set $root, $version, $arch,
+# Sourced by the checks that run the self-tests (sh), which set $root, $v, $arch,
 # $static, $cc, $kernel, $out, $installed and $log.
 # shellcheck shell=sh disable=SC2154
 
-tests=$root/build/$version/linux/tools/testing/selftests
+tests=$root/build/$v/linux/tools/testing/selftests
 
 # selftests DIR TARGET: not by the Makefile above traps, whose O= would be the modules'
 # kernel's, too.

@@ -1,16 +1,13 @@
-# Sourced by run and boot (sh). They set $root and $emulator; what cleanup has to
-# end is in $vm and $readers.
-# shellcheck shell=sh
+# Sourced after ci/lib.sh by what boots a guest (sh): its machine and its initramfs.
+# shellcheck shell=sh disable=SC2034 # what ci/lib.sh uses
 
-kernel=$root/build/${KERNEL:-7.3}/x86_64-guest/arch/x86/boot/bzImage
-log=$root/build/log/vm-console.log
-limit=600
-job='' vm='' readers=''
-# No panic if the emulated timer is late, which guests of KVM do not check either.
-# shellcheck disable=SC2034 # for who sources this
-boot_always='loglevel=5 panic=-1 no_timer_check'
+# of the machine
+kernel=$build/$v/x86_64-guest/arch/x86/boot/bzImage
+accel=tcg cpu='' smp=2 mem=2G deterministic='' append='' extra=''
+# the log of its console, the seconds that it may take, the emulator's process
+log=$build/log/vm-console.log
+limit=600 vm=''
 
-die() { echo "vm/${0##*/}: $*" >&2; exit 125; }
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac }
 
 # QEMU option values: a comma ends a value unless doubled.
@@ -24,52 +21,81 @@ quote() {
 	echo
 }
 
-# shellcheck disable=SC2317 # called by trap
-cleanup() {
-	trap '' INT TERM HUP
-	[ -z "$vm" ] || { kill "$vm" && wait "$vm"; } 2>/dev/null || :
-	# shellcheck disable=SC2086 # a list of pids
-	[ -z "$readers" ] || kill $readers 2>/dev/null || :
-	[ -z "$job" ] || rm -rf "$job"
-}
+# What the end of a script that boots a guest does, $undo.
+stop() { [ -z "$vm" ] || { kill "$vm" && wait "$vm"; } 2>/dev/null; }
 
-# Make $job, a directory for this run.
+# Before anything is done: a kernel, and $work.
 prepare() {
-	[ -r "$kernel" ] || die "no kernel at $kernel: build one or name one with -k"
-	command -v cpio >/dev/null || die "no cpio: apt install cpio"
-	mkdir -p "$root/build/vm" "${log%/*}"
-	trap cleanup EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
-	job=$(mktemp -d "$root/build/vm/job.XXXXXX")
+	[ -r "$kernel" ] || die "no kernel at ${kernel#"$root"/}: build one or name one with -k"
+	need cpio cpio
+	mkdir -p "${log%/*}"
+	: >"$log" || die "cannot write ${log#"$root"/}"
+	undo=stop
+	temp
 }
 
-# root_files INIT BUSYBOX: what every initramfs has, in $job/fs.
-root_files() {
-	mkdir -p "$job/fs/bin" "$job/fs/dev"
-	cp "$root/ci/vm/$1" "$job/fs/init"
-	cp "$root/ci/vm/mounts" "$job/fs/mounts"
-	cp "$2" "$job/fs/bin/busybox"
-	busybox --list | while read -r applet; do
-		[ "$applet" = busybox ] || ln -s busybox "$job/fs/bin/$applet"
-	done
+# initramfs INIT BUSYBOX: $work/initramfs of these and the files in $work/fs, equal ones of
+# equal files
+initramfs() {
+	mkdir -p "$work/fs/bin"
+	cp "$root/ci/vm/$1" "$work/fs/init"
+	cp "$root/ci/vm/links" "$root/ci/vm/mounts" "$work/fs/"
+	cp "$2" "$work/fs/bin/busybox"
+	ln -s busybox "$work/fs/bin/sh"
+	(cd "$work/fs" && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort |
+		cpio -o -H newc -R 0:0 --reproducible --quiet) >"$work/initramfs"
 }
 
-pack() { (cd "$job/fs" && find . | cpio -o -H newc -R 0:0 --quiet); }
+# The kernel's command line. No panic if the emulated timer is late, which guests of KVM
+# do not check either.
+command_line() {
+	echo "console=ttyS0,115200 loglevel=5 panic=-1 no_timer_check${deterministic:+ nokaslr norandmaps} $append"
+}
 
-# ended STATUS OUTPUT: the emulator ended without the guest's saying how the
-# command did. Says why; OUTPUT is what the emulator printed.
+# emulate CMD...: an emulator, until it ends; $status says how
+emulate() {
+	exec 3<&0
+	# In the foreground, where it may read the terminal.
+	timeout --foreground -k 5 "$limit" "$@" <&3 & vm=$!
+	status=0
+	wait "$vm" || status=$?
+	vm=''
+}
+
+# qemu INITRAMFS [OPTION...]: the machine in QEMU, with more of QEMU's OPTIONs
+qemu() {
+	initrd=$1
+	shift
+	if [ "$deterministic" ]; then
+		smp=1
+		set -- -accel tcg -seed 1 -icount shift=0,sleep=off -rtc base=2020-01-01,clock=vm "$@"
+	elif [ "$accel" = kvm ]; then
+		set -- -accel kvm "$@"
+	else
+		# One thread for all CPUs: with more, QEMU 7.2 now and then executes an int3
+		# that text patching has removed already, and the guest dies of it.
+		set -- -accel tcg,thread=single "$@"
+	fi
+	# shellcheck disable=SC2086 # $extra is a list of arguments
+	emulate qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
+		-M q35 -cpu "$cpu" -smp "$smp" -m "$mem" \
+		-kernel "$kernel" -initrd "$initrd" -append "$(command_line)" \
+		-chardev "file,id=log,path=$(value "$log")" -serial chardev:log "$@" $extra
+}
+
+# ended EMULATOR OUTPUT: the emulator ended without the guest's saying how the command
+# did. Says why; OUTPUT is what the emulator printed.
 ended() {
 	[ ! -s "$log" ] || tail -n 12 "$log" | tr -d '\r' >&2
-	case $1 in
+	case $status in
 	124 | 137)
-		echo "vm/${0##*/}: the guest did not end within $limit s (-t): $log" >&2
-		exit 124 ;;
+		failure=124
+		die "the guest did not end within $limit s (-t): ${log#"$root"/}"
+		;;
 	esac
 	if grep -aq 'Kernel panic' "$log"; then
-		die "$(grep -a -m 1 -o 'Kernel panic.*' "$log" | tr -d '\r') in the guest: $log"
+		die "$(grep -a -m 1 -o 'Kernel panic.*' "$log" | tr -d '\r') in the guest: ${log#"$root"/}"
 	fi
-	[ "$1" -eq 0 ] || die "$emulator failed: $(tail -n 1 "$2")"
-	die "the guest ended without running the command to its end: $log"
+	[ "$status" -eq 0 ] || die "$1 failed: $(tail -n 1 "$2")"
+	die "the guest ended without running the command to its end: ${log#"$root"/}"
 }

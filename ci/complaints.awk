@@ -1,0 +1,24 @@
+# complaints.awk - what a kernel complains of on its console, but for what is known
+#
+# usage: awk [-v check=NAME] -f complaints.awk CONSOLE
+
+# What the kernel does about the #NM and, with ibt=warn, the #CP that the tests raise in it.
+check ~ /^kselftest/ && / (exc_device_not_available|raise_cp_ip)[+]|Missing ENDBR/ { next }
+
+# Which data races count is for ci/checks/debug to say.
+check ~ /^kselftest/ && /BUG: KCSAN/ { next }
+
+# What the test is about.
+check == "kselftest-x86_64-qemu-oops" && /BUG: kernel NULL pointer dereference|Oops: Oops: 0002|lkdtm_WARNING[+]|Oops: invalid opcode/ { next }
+
+# Of a timer that CPU hotplug left queued: the kernel's deadline server, now and then.
+check ~ /^kselftest/ && /WARNING:.* hrtimer_forward[+]/ { timer = $0; next }
+/dl_task_timer/ { timer = "" }
+timer && /end trace/ { print timer; timer = "" }
+END { if (timer) print timer }
+
+/WARNING:|BUG:|Oops|suspicious RCU|rcu:.*(stall|detected)/
+# Of its command line.
+/Malformed|Unknown kernel/
+# Which test the next ones are of.
+check == "upstream" && /upstream: run /
