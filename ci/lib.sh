@@ -66,6 +66,12 @@ warnings() {
 	grep -hiE 'warning|error' "$1" | sed 's/:[0-9]*:[0-9]*:/:/; s/+0x[0-9a-f]*//g' | sort -u
 }
 
+# tool NAME: build tools/NAME in build/NAME; $log has what make says.
+tool() {
+	make -s -j2 -C "$root/tools/$1" OUT="$build/$1" >>"$log" 2>&1 ||
+		die "tools/$1 does not build: $(reason "$log") ($log)"
+}
+
 # The time and the last line of LOG, once a second, on the terminal.
 clock() {
 	while sleep 1 && kill -0 $$; do
