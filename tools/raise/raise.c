@@ -181,8 +181,8 @@ static void read_beyond(void)
 
 /* --- page faults that succeed: COUNT pages are touched */
 
-/* Of the program's file; none is mapped along with another page, by 64 KiB. */
-static char file_pages[FILE_PAGES * PAGE] __attribute__((aligned(FILE_PAGES * PAGE))) = { 1 };
+/* Of the program's file. */
+static char file_pages[FILE_PAGES * PAGE] __attribute__((aligned(PAGE))) = { 1 };
 
 /* START is rounded up to a page. */
 static void touch(char *start, unsigned long count)
@@ -242,20 +242,28 @@ static void touch_file(unsigned long count)
 
 static void touch_uncached(unsigned long count)
 {
-	int fd = open("/proc/self/exe", O_RDONLY);
+	const char *dir = getenv("TMPDIR") ?: "/var/tmp";
+	char name[PATH_MAX];
+	char *memory;
+	int fd;
 
+	snprintf(name, sizeof(name), "%s/raise.XXXXXX", dir);
+	fd = mkstemp(name);
 	if (fd < 0)
-		err(1, "major: /proc/self/exe");
-	fdatasync(fd);
-	madvise(file_pages, sizeof(file_pages), MADV_RANDOM);
-	while (count) {
-		unsigned long part = count < FILE_PAGES ? count : FILE_PAGES;
-
-		madvise(file_pages, sizeof(file_pages), MADV_DONTNEED);
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-		touch(file_pages, part);
-		count -= part;
+		err(1, "major: %s", dir);
+	unlink(name);
+	for (unsigned long i = 0; i < count; i++) {
+		if (write(fd, file_pages, PAGE) != (ssize_t)PAGE)
+			err(1, "major: %lu pages in %s", count, dir);
 	}
+	fdatasync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	memory = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (memory == MAP_FAILED)
+		err(1, "major: %lu pages", count);
+	madvise(memory, count * PAGE, MADV_RANDOM);
+	touch(memory, count);
+	munmap(memory, count * PAGE);
 	close(fd);
 }
 
@@ -326,9 +334,8 @@ static const struct exception exceptions[] = {
 	{ "heap", "#PF", 14, 0, "a write to a new page of the heap", .touch = touch_heap },
 	{ "stack", "#PF", 14, 0, "a write to a new page of the stack", .touch = touch_stack },
 	{ "file", "#PF", 14, 0, "a write to a private page of a file", .touch = touch_file },
-	{ "major", "#PF", 14, 0, "the same, the page has to be read from the disk",
-	  .touch = touch_uncached, .major = true,
-	  .unless = "the program's file stays in memory: put it on a disk" },
+	{ "major", "#PF", 14, 0, "the same, the page is on the disk", .touch = touch_uncached,
+	  .major = true, .unless = "files are in memory there: set TMPDIR to a directory on a disk" },
 	{ "slow", "#PF", 14, 0, "a write to a page that takes 100 ms", .touch = touch_slow },
 	{ "mf", "#MF", 16, SIGFPE, "x87 FPU Floating-Point Error: FDIV by 0", .once = divide_x87 },
 	{ "ac", "#AC", 17, SIGBUS, "Alignment Check: a misaligned read, with the AC flag",
