@@ -374,13 +374,15 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 /* 32-bit code may lose the upper half of the stack pointer: a stack for the handler. */
 static void catch_signals(void)
 {
-	static char memory[1 << 16];
+	static char memory[1 << 14];
 	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
 	const struct sigaction action = {
 		.sa_sigaction	= on_signal,
 		.sa_flags	= SA_SIGINFO | SA_ONSTACK,
 	};
 
+	/* Present, so that the kernel does not raise page faults on it. */
+	memset(memory, 1, sizeof(memory));
 	sigaltstack(&stack, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &action, NULL);
