@@ -524,6 +524,7 @@ int main(int argc, char **argv)
 	}
 	while (*arg)
 		arg = parse(arg, &orders[nr++]);
+	setlinebuf(stdout);
 	for (int i = 0; i < nr; i++)
 		done &= carry_out(&orders[i], quiet);
 	return !done;
