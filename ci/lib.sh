@@ -121,6 +121,12 @@ no_complaints() {
 	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
 }
 
+# tool NAME: build tools/NAME in build/NAME; $log has what make says.
+tool() {
+	make -s -j2 -C "$root/tools/$1" OUT="$build/$1" >>"$log" 2>&1 ||
+		die "tools/$1 does not build: $(reason "$log") ($log)"
+}
+
 # The time and the last line of LOG, once a second, on the terminal.
 clock() {
 	while sleep 1 && kill -0 $$; do

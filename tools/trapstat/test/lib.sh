@@ -1,14 +1,15 @@
-# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: in it are
-# trapstat and raise, and in BUILD/sanitized a trapstat with sanitizers.
+# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: trapstat
+# and raise are built there, and in trapstat/sanitized a trapstat with sanitizers.
 # shellcheck shell=sh
 
 . "$(dirname "$0")/../../../ci/checks/guest.sh"
-build=$1
 # shellcheck disable=SC2034 # of the scripts
+trapstat=$1/trapstat/trapstat raise=$1/raise/raise sanitized=$1/trapstat/sanitized/trapstat
+# shellcheck disable=SC2034
 here=$(cd "$(dirname "$0")" && pwd)
-PATH=$build:$PATH
+PATH=$1/trapstat:$1/raise:$PATH
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
-export LSAN_OPTIONS=suppressions=$build/sanitized/libraries:print_suppressions=0
+export LSAN_OPTIONS=suppressions=${sanitized%/*}/libraries:print_suppressions=0
 cd "$(mktemp -d)" || exit 1
 
 # expect STATUS TEXT CMD...: what CMD exits with and the only line it says on stderr
