@@ -47,7 +47,7 @@ static void raise_asleep(struct report *report, int round)
 
 	if (!round) {
 		asleep.tid = gettid();
-		map = userfault_map(ROUNDS, false, on_fault);
+		map = userfault_map(ROUNDS, on_fault);
 	}
 	if (!map) {
 		report->failed = true;
@@ -140,7 +140,7 @@ FIXTURE_SETUP(asleep)
 	asleep.migrate = variant->migrate;
 	if (child_start(&self->child, raise_asleep))
 		SKIP(return, "no userfaultfd");
-	ASSERT_EQ(0, trace_prepare(self->child.pid, -1));
+	ASSERT_EQ(0, trace_prepare(self->child.pid));
 	/* The untraced page fault may have switched something on. */
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 }

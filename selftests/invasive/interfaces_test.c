@@ -164,7 +164,7 @@ static const struct filter filters[] = {
 static void run_filter(struct __test_metadata *_metadata, const char *event,
 		       const char *format, int count)
 {
-	char text[256], file[64];
+	char text[256], filter[320], file[64];
 	struct child child;
 	struct trace trace;
 
@@ -173,7 +173,8 @@ static void run_filter(struct __test_metadata *_metadata, const char *event,
 	write_ok(_metadata, "tracing_on", "1");
 	start(_metadata, &child, raise_some);
 	ASSERT_EQ(0, trace_truncate("trace"));
-	write_ok(_metadata, file, text);
+	snprintf(filter, sizeof(filter), "common_pid == %d && (%s)", child.pid, text);
+	write_ok(_metadata, file, filter);
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(count, trace_count(&trace, event, "*")) {

@@ -429,11 +429,11 @@ FIXTURE(nmi_in_pf) {
 
 FIXTURE_SETUP(nmi_in_pf)
 {
-	trace_nmis = true;
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
 	start(_metadata, &self->child, touch_page);
+	record_nmis(_metadata, &self->child);
 	ASSERT_EQ(0, module_write("nmi_at", "handle_mm_fault"));
 }
 

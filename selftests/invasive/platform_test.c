@@ -101,11 +101,11 @@ FIXTURE_SETUP(nmi)
 {
 	if (variant->user && sysconf(_SC_NPROCESSORS_ONLN) == 1)
 		SKIP(return, "no second CPU to send an NMI to this one in user mode");
-	trace_nmis = true;
 	set_up_module(_metadata);
 	if (_metadata->exit_code)
 		return;
 	start(_metadata, &self->child, variant->user ? interrupt_user : interrupt_kernel);
+	record_nmis(_metadata, &self->child);
 }
 
 FIXTURE_TEARDOWN_PARENT(nmi)

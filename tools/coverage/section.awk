@@ -96,7 +96,7 @@ FILENAME ~ /impossible$/ {
 		in_mode = "kernel"
 	if (part[1] ~ /^(trap|kernel)$/)
 		vector = vector_of(part[2])
-	else if (part[1] == "fault")
+	else if (part[1] ~ /^(fault|several)$/)
 		vector = "#PF"
 	else if (part[1] ~ /^kernel_/) {
 		vector = vector_of(substr(part[1], 8))
