@@ -15,13 +15,14 @@ def read(*lines):
 class Tests(unittest.TestCase):
     def test_mode_and_vector(self):
         for test, program, cell in (
-                ("trap.gp_selector.recorded", "trap_test", ("user", "#GP")),
+                ("trap.gp_umip.recorded", "trap_test", ("user", "#GP")),
                 ("trap.de.recorded", "trap_test_32", ("user32", "#DE")),
                 ("trap.old_mf.recorded", "trap_test", ("user", "OLD_MF")),
                 ("kernel.nm.recorded", "kernel_test_32", ("kernel", "#NM")),
                 ("kernel_pf.spurious.recorded", "kernel_test", ("kernel", "#PF")),
                 ("fault.read_absent.recorded", "memory_test", ("user", "#PF")),
                 ("fault.kernel_read.recorded", "memory_test", ("kernel", "#PF")),
+                ("several.swapped.recorded", "system_test", ("user", "#PF")),
                 ("nmi.user.recorded", "nmi_test", ("user", "NMI")),
                 ("nmi.kernel.recorded", "nmi_test", ("kernel", "NMI")),
                 ("double_fault.kernel_df", "", ("kernel", "#DF")),

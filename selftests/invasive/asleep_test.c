@@ -42,7 +42,7 @@ static void on_fault(void *address)
 static char *map_missing(void)
 {
 	asleep.tid = gettid();
-	return userfault_map(ROUNDS, false, on_fault);
+	return userfault_map(ROUNDS, on_fault);
 }
 
 static void raise_asleep(struct report *report, int round)
@@ -108,9 +108,9 @@ TEST_F(asleep, recorded)
 	asleep.file = variant->file;
 	asleep.value = variant->value;
 	asleep.migrate = variant->migrate;
-	if (child_start(&child, raise_asleep))
-		SKIP(return, "no userfaultfd");
-	ASSERT_EQ(0, trace_prepare(child.pid, -1));
+	start_or_skip(_metadata, &child, raise_asleep, "no userfaultfd");
+	if (_metadata->exit_code)
+		return;
 	/* The untraced page fault may have switched something on. */
 	ASSERT_EQ(0, trace_write("events/traps/enable", "0"));
 	if (variant->before)

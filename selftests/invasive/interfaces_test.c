@@ -165,18 +165,19 @@ static void run_filter(struct __test_metadata *_metadata, const struct filter *f
 		       const char *format, int count)
 {
 	static const char * const sides[] = { "entry", "exit" };
-	char text[256], file[64], event[32];
+	char text[256], mine[320], file[64], event[32];
 	struct child child;
 	struct trace trace;
 
 	FILL(text, format);
 	write_ok(_metadata, "tracing_on", "1");
 	start(_metadata, &child, raise_some);
+	snprintf(mine, sizeof(mine), "common_pid == %d && (%s)", child.pid, text);
 	ASSERT_EQ(0, trace_truncate("trace"));
 	for (int side = filter->exit_only; side < 2; side++) {
 		snprintf(file, sizeof(file), "events/traps/%s_%s/filter", filter->event,
 			 sides[side]);
-		write_ok(_metadata, file, text);
+		write_ok(_metadata, file, mine);
 	}
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);

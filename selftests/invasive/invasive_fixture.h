@@ -29,6 +29,12 @@ static inline void set_up_module(struct __test_metadata *_metadata)
 		SKIP(return, "test_modules/traps_raiser.ko: %s", strerror(error));
 }
 
+/* After start(), which leaves them out */
+static inline void record_nmis(struct __test_metadata *_metadata, const struct child *child)
+{
+	ASSERT_EQ(0, trace_filter(child->pid, "trap", "vector != 20 && vector != 29"));
+}
+
 /* For several children, one after the other: all on one CPU, as tracing is. */
 static inline void stay_on_cpu(struct __test_metadata *_metadata, int cpu)
 {

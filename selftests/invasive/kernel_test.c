@@ -354,8 +354,8 @@ TEST_F(nmi_in_pf, recorded)
 	struct trace trace;
 	char pf[32];
 
-	trace_nmis = true;
 	start(_metadata, &child, touch_page);
+	record_nmis(_metadata, &child);
 	ASSERT_EQ(0, module_write("nmi_at", "handle_mm_fault"));
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);

@@ -96,8 +96,10 @@ TEST_F(nmi, recorded)
 
 	if (variant->user && sysconf(_SC_NPROCESSORS_ONLN) == 1)
 		SKIP(return, "no second CPU to send an NMI to this one in user mode");
-	trace_nmis = true;
-	record(_metadata, &child, variant->user ? interrupt_user : interrupt_kernel, &trace);
+	start(_metadata, &child, variant->user ? interrupt_user : interrupt_kernel);
+	record_nmis(_metadata, &child);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
 
 	EXPECT_EQ(0, child.report->error);
 	snprintf(text, sizeof(text), "vector=NMI mode=%s error_code=0x0 ip=* event_data=0x0",

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,8 +25,6 @@
 
 #include "fault.h"
 #include "invasive_fixture.h"
-
-#define SLEEP_US	10000
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
 
@@ -92,13 +92,31 @@ static char *map_transparent(void)
 
 static void unprotect_late(void *address)
 {
+	struct uffdio_writeprotect protection = {
+		.range	= { (unsigned long)address & -PAGE, PAGE },
+	};
+
 	usleep(SLEEP_US);
-	userfault_unprotect(address);
+	ioctl(userfault, UFFDIO_WRITEPROTECT, &protection);
 }
 
 static char *map_protected(void)
 {
-	return userfault_map(ROUNDS, true, unprotect_late);
+	static char page[ROUNDS * PAGE];
+	char *map = userfault_map(ROUNDS, unprotect_late);
+	struct uffdio_register range = {
+		.range	= { (unsigned long)map, sizeof(page) },
+		.mode	= UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
+	};
+	struct uffdio_copy copy = {
+		.dst	= (unsigned long)map,
+		.src	= (unsigned long)page,
+		.len	= sizeof(page),
+		.mode	= UFFDIO_COPY_MODE_WP,
+	};
+
+	return map && !ioctl(userfault, UFFDIO_REGISTER, &range) &&
+	       !ioctl(userfault, UFFDIO_COPY, &copy) ? map : NULL;
 }
 
 /* As far as it was begun. */
@@ -232,15 +250,53 @@ VARIANT(kernel_truncated, map_truncated, write_pipe, "0", "FIXUP", MMAP_LOCK,
 VARIANT(write_shared, map_shared_by_fork, raise_write, "PROT|WRITE|USER", "MINOR", 0);
 VARIANT(hugetlb, map_hugetlb, write_all, "WRITE|USER", "MINOR", 0,
 	.absent = "no four free huge pages");
-VARIANT(transparent, map_transparent, write_all, "WRITE|USER", "MINOR", 0,
-	.split = true, .absent = "no transparent huge pages");
 VARIANT(userfault_protected, map_protected, raise_write, "PROT|WRITE|USER", "WAITED", WAITED,
 	.absent = "no userfaultfd with write protection");
-VARIANT(swapped, map_swapped, read_byte, "USER", "MAJOR", 0, .any_flags = WAITED,
-	.absent = "cannot swap to a loop device");
 VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
 	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
+
+/* --- Tests of page faults of which only the number is known */
+
+SIMPLE_FIXTURE(several, set_up)
+
+FIXTURE_VARIANT(several) {
+	char *(*map)(void);
+	void (*raise)(void *address);
+	const char *result;
+	const char *absent;		/* why there may be no memory */
+};
+
+/* The huge page may not be had: then there is one for each small page. */
+FIXTURE_VARIANT_ADD(several, transparent) {
+	map_transparent, write_all, "MINOR", "no transparent huge pages",
+};
+
+FIXTURE_VARIANT_ADD(several, swapped) {
+	map_swapped, read_byte, "MAJOR", "cannot swap to a loop device",
+};
+
+/* As many as getrusage() counts, at least one with the result. */
+TEST_F_TIMEOUT(several, recorded, TIMEOUT)
+{
+	const struct report *report;
+	struct child child;
+	struct trace trace;
+
+	fault_map = variant->map;
+	fault_raise = variant->raise;
+	start_or_skip(_metadata, &child, raise_fault, variant->absent);
+	if (_metadata->exit_code)
+		return;
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	report = child.report;
+	EXPECT_EQ(report->minflt, trace_count(&trace, "page_fault_exit", "* result=MINOR"));
+	EXPECT_EQ(report->majflt, trace_count(&trace, "page_fault_exit", "* result=MAJOR"));
+	EXPECT_LE(1, trace_count(&trace, "page_fault_exit", "* result=%s", variant->result));
+	EXPECT_TRUE(trace_balanced(&trace));
+	TH_LOG("result %s", variant->result);
+}
 
 /* --- Tests of what is not a page fault of this kind */
 
@@ -336,7 +392,7 @@ TEST_F(other, oom)
 	pid = fork();
 	if (!pid)
 		use_too_much(told[0]);
-	ASSERT_EQ(0, trace_prepare(pid, sched_getcpu()));
+	ASSERT_EQ(0, trace_prepare(pid));
 	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3 && user_mode == 1",
 		 pid);
 	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));

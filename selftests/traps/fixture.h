@@ -36,12 +36,25 @@ static inline void tear_down(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, undo_all());
 }
 
-/* Starts a child and sets tracing up for it; no event is on yet. */
+/*
+ * Starts a child and sets tracing up for it; no event is on yet. Skips for the reason
+ * @absent, if not NULL, when the child cannot prepare.
+ */
+static inline void start_or_skip(struct __test_metadata *_metadata, struct child *child,
+				 work_t work, const char *absent)
+{
+	int error = child_start(child, work);
+
+	if (error == CHILD_UNABLE && absent)
+		SKIP(return, "%s", absent);
+	ASSERT_EQ(0, error);
+	ASSERT_EQ(0, trace_prepare(child->pid));
+}
+
 static inline void start(struct __test_metadata *_metadata, struct child *child,
 			 work_t work)
 {
-	ASSERT_EQ(0, child_start(child, work));
-	ASSERT_EQ(0, trace_prepare(child->pid, child->cpu));
+	start_or_skip(_metadata, child, work, NULL);
 }
 
 static inline void turn(struct __test_metadata *_metadata, const char *event,
@@ -65,18 +78,18 @@ static inline void let_work(struct __test_metadata *_metadata, struct child *chi
 			    struct trace *trace)
 {
 	ASSERT_EQ(0, child_go(child));
-	ASSERT_FALSE(trace_lost(child->cpu));
+	ASSERT_EQ(0, trace_write("tracing_on", "0"));
 	ASSERT_EQ(0, trace_get(trace));
+	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 }
 
 /*
- * Lets the child work after the events were on for a moment, and while the filter
- * rejects what it raises. The events remain on, without a filter.
+ * Lets the child work after the events were on for a moment, and while the condition
+ * rejects what it raises. The events remain on, as start() sets them up.
  */
 static inline void check_off(struct __test_metadata *_metadata, struct child *child,
-			     const char *event, const char *filter, const char *text)
+			     const char *event, const char *condition, const char *text)
 {
-	char files[2][64];
 	struct trace trace;
 
 	turn_on(_metadata, "traps");
@@ -85,24 +98,21 @@ static inline void check_off(struct __test_metadata *_metadata, struct child *ch
 	EXPECT_EQ(0, trace.count);
 
 	turn_on(_metadata, "traps");
-	for (int i = 0; i < 2; i++) {
-		snprintf(files[i], sizeof(files[i]), "events/traps/%s_%s/filter", event,
-			 i ? "exit" : "entry");
-		ASSERT_EQ(0, trace_write(files[i], filter));
-	}
+	ASSERT_EQ(0, trace_filter(child->pid, event, condition));
 	let_work(_metadata, child, &trace);
 	EXPECT_EQ(0, trace_count(&trace, "*", "%s", text));
-	for (int i = 0; i < 2; i++)
-		ASSERT_EQ(0, trace_write(files[i], "0"));
+	ASSERT_EQ(0, trace_prepare(child->pid));
 }
 
-/* Flags that nothing is known of: the task may be preempted anywhere. */
-static unsigned int ignored_flags;
-
-/* Expects one exit with that text and result, those flags, and a true duration. */
-static inline void expect_exit(struct __test_metadata *_metadata, const struct child *child,
-			       const struct trace *trace, const char *text,
-			       const char *result, unsigned int flags)
+/*
+ * Expects one exit with that text and result, those flags, and a true duration.
+ * Returns it, or NULL if there is none. Any task may be preempted, or sleep for lack
+ * of memory: it may have these flags, too.
+ */
+static inline const struct trace_record *
+expect_exit(struct __test_metadata *_metadata, const struct child *child,
+	    const struct trace *trace, const char *text, const char *result,
+	    unsigned int flags)
 {
 	const struct trace_record *exit;
 	char pattern[256];
@@ -113,13 +123,14 @@ static inline void expect_exit(struct __test_metadata *_metadata, const struct c
 	}
 	exit = trace_find(trace, "*_exit", pattern);
 	if (!exit)
-		return;
-	EXPECT_EQ(flags, exit->flags & ~(ignored_flags | PREEMPTED));
+		return NULL;
+	EXPECT_EQ(flags, exit->flags & (flags | ~(PREEMPTED | SLEPT)));
 	EXPECT_LT(0, exit->duration);
 	/* Otherwise the clocks of the kernel and of the child differ. */
 	if (file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock"))
 		EXPECT_LT(exit->duration, child->report->time);
 	TH_LOG("result %s", result);
+	return exit;
 }
 
 #endif

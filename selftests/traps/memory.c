@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "trace.h"
 
 char *map_anonymous(int pages)
 {
@@ -51,24 +51,12 @@ char *map_read_only(void)
 	return map && !mprotect(map, ROUNDS * PAGE, PROT_READ) ? map : NULL;
 }
 
-char *map_zero_page(void)
-{
-	char *map = map_anonymous(ROUNDS);
-
-	for (int page = 0; map && page < ROUNDS; page++)
-		raise_read(map + page * PAGE);
-	return map;
-}
-
 char *map_beyond_eof(void)
 {
-	FILE *file = tmpfile();
-	char *map = MAP_FAILED;
+	int fd = memfd_create("empty", MFD_CLOEXEC);
+	char *map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 
-	if (file) {
-		map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
-		fclose(file);
-	}
+	close(fd);
 	return map == MAP_FAILED ? NULL : map;
 }
 
@@ -88,51 +76,39 @@ void read_pipe(void *address)
 
 /* --- Memory whose page faults a thread of this process resolves, one range in each */
 
+int userfault = -1;
 static void (*on_userfault)(void *address);
-static int userfault = -1;
 
 static void *serve(void *unused)
 {
 	struct uffd_msg message;
 
-	while (read(userfault, &message, sizeof(message)) == sizeof(message))
-		if (message.event == UFFD_EVENT_PAGEFAULT)
-			on_userfault((void *)(unsigned long)message.arg.pagefault.address);
+	while (read(userfault, &message, sizeof(message)) == sizeof(message)) {
+		/* The message comes before the process sleeps. */
+		while (file_has_word("/proc/self/wchan", "0"))
+			usleep(1000);
+		on_userfault((void *)(unsigned long)message.arg.pagefault.address);
+	}
 	return NULL;
 }
 
-static void set_protection(void *address, int pages, unsigned long mode)
-{
-	struct uffdio_writeprotect protection = {
-		.range	= { (unsigned long)address, pages * PAGE },
-		.mode	= mode,
-	};
-
-	ioctl(userfault, UFFDIO_WRITEPROTECT, &protection);
-}
-
-char *userfault_map(int pages, bool protect, void (*on_fault)(void *address))
+char *userfault_map(int pages, void (*on_fault)(void *address))
 {
 	char *map = map_anonymous(pages);
 	struct uffdio_register range = {
 		.range	= { (unsigned long)map, pages * PAGE },
-		.mode	= protect ? UFFDIO_REGISTER_MODE_WP : UFFDIO_REGISTER_MODE_MISSING,
+		.mode	= UFFDIO_REGISTER_MODE_MISSING,
 	};
 	struct uffdio_api api = { .api = UFFD_API };
 	pthread_t thread;
 
-	if (!map)
-		return NULL;
-	if (protect)
-		memset(map, 1, pages * PAGE);
 	on_userfault = on_fault;
 	userfault = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (userfault < 0 || ioctl(userfault, UFFDIO_API, &api) ||
-	    ioctl(userfault, UFFDIO_REGISTER, &range))
+	if (!map || userfault < 0 || ioctl(userfault, UFFDIO_API, &api) ||
+	    ioctl(userfault, UFFDIO_REGISTER, &range) ||
+	    pthread_create(&thread, NULL, serve, NULL))
 		return NULL;
-	if (protect)
-		set_protection(map, pages, UFFDIO_WRITEPROTECT_MODE_WP);
-	return pthread_create(&thread, NULL, serve, NULL) ? NULL : map;
+	return map;
 }
 
 void userfault_copy(void *address)
@@ -145,9 +121,4 @@ void userfault_copy(void *address)
 	};
 
 	ioctl(userfault, UFFDIO_COPY, &copy);
-}
-
-void userfault_unprotect(void *address)
-{
-	set_protection((void *)((unsigned long)address & -PAGE), 1, 0);
 }

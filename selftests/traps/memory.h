@@ -11,23 +11,21 @@
 
 char *map_anonymous(int pages);
 
-/* A page for each round; NULL if that cannot be done. */
+/* A page for each round. All return NULL if that cannot be done. */
 char *map_untouched(void);
 char *map_absent(void);
 char *map_filled(void);
 char *map_read_only(void);
-char *map_zero_page(void);
 char *map_beyond_eof(void);
 
 void read_pipe(void *address);
 
 /*
- * Present and write-protected if @protect, else missing. A thread of this process
- * calls @on_fault, which may resolve the fault. NULL: cannot be made.
+ * A thread of this process reads what page faults there are in the file @userfault.
+ * Once the process sleeps in one, it calls @on_fault, which may resolve it.
  */
-char *userfault_map(int pages, bool protect, void (*on_fault)(void *address));
-/* For @on_fault: two ways to resolve it. */
+extern int userfault;
+char *userfault_map(int pages, void (*on_fault)(void *address));
 void userfault_copy(void *address);
-void userfault_unprotect(void *address);
 
 #endif

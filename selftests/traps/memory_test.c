@@ -7,16 +7,22 @@
  * files also mkfs.ext4 and a loop device.
  */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "fault.h"
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL	102
+#endif
+
 #define STACK_STEP	(64L << 10)
-#define SLEEP_US	10000
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
 
@@ -33,8 +39,8 @@ static char *map_uncached(void)
 	if (unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) ||
-	    system("cd /tmp && truncate -s 16M image && mkfs.ext4 -q -F image") ||
-	    system("mkdir /tmp/mnt && mount -o loop /tmp/image /tmp/mnt"))
+	    system("cd /tmp && truncate -s 16M image && mkfs.ext4 -q -F image >/dev/null 2>&1") ||
+	    system("cd /tmp && mkdir mnt && mount -o loop image mnt 2>/dev/null"))
 		return NULL;
 	fd = open("/tmp/mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	for (int i = 0; i < ROUNDS; i++)
@@ -60,49 +66,66 @@ static void copy_late(void *address)
 
 static char *map_missing(void)
 {
-	return userfault_map(ROUNDS, false, copy_late);
+	return userfault_map(ROUNDS, copy_late);
 }
-
-static pid_t faulting;
 
 /* The first of two page faults ends by a signal. */
 static void interrupt_first(void *address)
 {
 	static int faults;
 
-	usleep(SLEEP_US);
-	if (faults++ % 2)
-		userfault_copy(address);
-	else
-		tgkill(getpid(), faulting, SIGTRAP);
+	if (faults++ % 2) {
+		copy_late(address);
+	} else {
+		usleep(SLEEP_US);
+		syscall(SYS_tgkill, getpid(), getpid(), SIGTRAP);
+	}
 }
 
 static char *map_interrupted(void)
 {
-	faulting = gettid();
-	return userfault_map(ROUNDS, false, interrupt_first);
+	return userfault_map(ROUNDS, interrupt_first);
 }
 
-/* To a CPU on which it is not now. */
-static void migrate_and_copy(void *address)
+/* To a CPU on which this process is not now */
+static int migrate(void)
 {
 	cpu_set_t all, now;
 
-	usleep(SLEEP_US);
 	CPU_ZERO(&all);
 	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
 		CPU_SET(cpu, &all);
-	sched_getaffinity(faulting, sizeof(now), &now);
+	sched_getaffinity(getpid(), sizeof(now), &now);
 	CPU_XOR(&now, &now, &all);
-	sched_setaffinity(faulting, sizeof(now), &now);
-	userfault_copy(address);
+	return sched_setaffinity(getpid(), sizeof(now), &now);
+}
+
+static void migrate_and_copy(void *address)
+{
+	migrate();
+	copy_late(address);
 }
 
 static char *map_migrating(void)
 {
-	faulting = gettid();
-	return sysconf(_SC_NPROCESSORS_ONLN) < 2 ? NULL :
-	       userfault_map(ROUNDS, false, migrate_and_copy);
+	return migrate() ? NULL : userfault_map(ROUNDS, migrate_and_copy);
+}
+
+static char *map_poisoned(void)
+{
+	char *map = userfault_map(ROUNDS, NULL);
+	struct uffdio_poison poison = {
+		.range	= { (unsigned long)map, ROUNDS * PAGE },
+	};
+
+	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
+}
+
+static char *map_guarded(void)
+{
+	char *map = map_untouched();
+
+	return map && !madvise(map, ROUNDS * PAGE, MADV_GUARD_INSTALL) ? map : NULL;
 }
 
 static char *map_with_key(void)
@@ -115,10 +138,11 @@ static char *map_with_key(void)
 }
 
 #ifdef __x86_64__
-/* time() in the vsyscall page, which can only be called */
+/* time() in the vsyscall page, which can only be called. With LASS that is a #GP. */
 static char *find_vsyscall(void)
 {
-	char *text = file_read("/proc/self/maps");
+	bool lass = file_has_word("/proc/cpuinfo", "lass");
+	char *text = lass ? NULL : file_read("/proc/self/maps");
 	char *line = text ? strstr(text, "--xp") : NULL;
 
 	while (line && strncmp(line + strcspn(line, "[\n"), "[vsyscall]", 10))
@@ -165,8 +189,6 @@ VARIANT(read_absent, map_absent, read_byte, "USER", "SIGSEGV", MMAP_LOCK, .ip = 
 VARIANT(read_untouched, map_untouched, read_byte, "USER", "MINOR", 0, .ip = raise_read_ip);
 VARIANT(write_untouched, map_untouched, raise_write, "WRITE|USER", "MINOR", 0,
 	.ip = raise_write_ip);
-VARIANT(write_zero_page, map_zero_page, raise_write, "PROT|WRITE|USER", "MINOR", 0,
-	.ip = raise_write_ip);
 VARIANT(write_read_only, map_read_only, raise_write, "PROT|WRITE|USER", "SIGSEGV", 0,
 	.ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
 VARIANT(write_stack, map_below_stack, raise_write, "WRITE|USER", "MINOR", MMAP_LOCK);
@@ -176,33 +198,35 @@ VARIANT(fetch_no_exec, map_filled, fetch_byte, "PROT|USER|INSTR", "SIGSEGV", 0, 
 VARIANT(read_beyond_eof, map_beyond_eof, read_byte, "USER", "SIGBUS", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS);
 VARIANT(read_file, map_uncached, read_byte, "USER", "MAJOR", MMAP_LOCK | RETRIED,
-	.any_flags = SLEPT, .absent = "no ext4 file system on a loop device can be made");
+	.absent = "no ext4 file system on a loop device can be made");
 VARIANT(kernel_untouched, map_untouched, read_pipe, "WRITE", "MINOR", MMAP_LOCK, .kernel = true);
 VARIANT(kernel_absent, map_absent, read_pipe, "WRITE", "FIXUP", MMAP_LOCK, .kernel = true,
 	.error = EFAULT);
 VARIANT(kernel_file, map_uncached, access_name, "0", "MAJOR", MMAP_LOCK | RETRIED,
-	.any_flags = SLEPT, .kernel = true,
-	.absent = "no ext4 file system on a loop device can be made");
+	.kernel = true, .absent = "no ext4 file system on a loop device can be made");
 VARIANT(userfault_missing, map_missing, raise_write, "WRITE|USER", "WAITED", WAITED,
 	.absent = "no userfaultfd");
 VARIANT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETRY", SLEPT,
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
 VARIANT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
-	.moves = true,
 	.absent = "no userfaultfd, or one CPU only");
+VARIANT(read_poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
+	.absent = "no UFFDIO_POISON");
+VARIANT(read_guarded, map_guarded, read_byte, "USER", "SIGSEGV", 0, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");
 VARIANT(protection_key, map_with_key, read_byte, "PROT|USER|PK", "SIGSEGV", 0,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no protection keys");
 
 #ifdef __x86_64__
+#define NO_VSYSCALL	"no vsyscall page that can only be called, or LASS"
+
 VARIANT(vsyscall_called, find_vsyscall, call_time, "*USER|INSTR", "EMULATED", 0,
-	.absent = "no vsyscall page that can only be called");
+	.absent = NO_VSYSCALL);
 /* Where it is to return to cannot be read. */
 VARIANT(vsyscall_stackless, find_vsyscall, call_stackless, "*USER|INSTR", "SIGNAL", 0,
 	.resume = raise_call_stackless_resume, .signal = SIGSEGV,
-	.absent = "no vsyscall page that can only be called");
-VARIANT(vsyscall_read, find_vsyscall, read_byte, "*USER", "SIGSEGV", MMAP_LOCK,
-	.resume = raise_read_resume, .signal = SIGSEGV,
-	.absent = "no vsyscall page that can only be called");
+	.absent = NO_VSYSCALL);
 #endif
 
 TEST_HARNESS_MAIN

@@ -64,12 +64,6 @@ RAISE(of)
 IP(of)	ret
 
 #ifndef __x86_64__
-RAISE(into)
-	mov	$0x7fffffff, %eax
-	inc	%eax
-	into
-IP(into)	ret
-
 RAISE(br)
 	push	$1
 	push	$0
@@ -79,20 +73,11 @@ RESUME(br)	add	$8, %esp
 	ret
 #endif
 
-/* Like a breakpoint of a debugger in hardware. */
-RAISE(int1)
-	.byte	0xf1
-IP(int1)	ret
-
 /* void raise_watched(int *watched): on which there is a watchpoint */
 RAISE(watched)
 	GET_ARGUMENT1
 	movl	$1, (ARGUMENT1)
 IP(watched)	ret
-
-/* On its instruction there is a breakpoint in hardware. */
-RAISE(executed)
-IP(executed)	ret
 
 /* On its first instruction there is a uprobe. */
 RAISE(probed)
@@ -117,16 +102,6 @@ RAISE(ss)
 	mov	ARGUMENT1, AX
 IP(ss)	mov	%eax, %ss
 RESUME(ss)	ret
-
-#ifdef __x86_64__
-/* An address that is not canonical, by the register that means the stack. */
-RAISE(ss_canonical)
-	push	%rbp
-	movabs	$0x4000000000000000, %rbp
-IP(ss_canonical)	mov	(%rbp), %al
-RESUME(ss_canonical)	pop	%rbp
-	ret
-#endif
 
 /* IRET with NT set is a return from a nested task, of which there is none. */
 RAISE(iret)
@@ -195,7 +170,6 @@ RESUME(cp)	add	$8, %rsp
 	mov	$ARCH_SHSTK_SHSTK, %esi
 	syscall
 2:	ret
-
 
 /* void raise_call_stackless(void *address): a call without a stack */
 RAISE(call_stackless)

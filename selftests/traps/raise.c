@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/ucontext.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,7 +90,8 @@ static unsigned long long now(void)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	/* Not slewed by NTP, as the durations are not */
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
@@ -130,7 +130,8 @@ static void child_main(work_t work, int cpu, int marker, int go, int done)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&cpus);
 	CPU_SET(cpu, &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		_exit(1);
 	catch_signals();
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -141,11 +142,10 @@ static void child_main(work_t work, int cpu, int marker, int go, int done)
 	_exit(0);
 }
 
+/* Not uname(), which setarch changes */
 int kernel_bits(void)
 {
-	struct utsname name;
-
-	return uname(&name) || strcmp(name.machine, "x86_64") ? 32 : 64;
+	return file_has_word("/proc/sys/kernel/arch", "x86_64") ? 64 : 32;
 }
 
 /* The number that sysfs has for a kind of events of perf, 0: none. */
@@ -161,7 +161,10 @@ int perf_type(const char *name)
 	return type;
 }
 
-/* Lets it do the work untraced. Returns 0 when it waits for child_go(), else -1. */
+/*
+ * Lets it do the work untraced. Returns 0 when it waits for child_go(), CHILD_UNABLE
+ * if its work says so, -1 for errors.
+ */
 int child_start(struct child *child, work_t work)
 {
 	int go[2], done[2], marker = trace_open("trace_marker", O_WRONLY), cpu = sched_getcpu();
@@ -191,7 +194,9 @@ int child_start(struct child *child, work_t work)
 	close(done[1]);
 	child->go = go[1];
 	child->done = done[0];
-	return read(child->done, &byte, 1) == 1 && !report->failed ? 0 : -1;
+	if (read(child->done, &byte, 1) != 1)
+		return -1;
+	return report->failed ? CHILD_UNABLE : 0;
 }
 
 /* Lets the child do the work once more, and waits for it. */

@@ -45,6 +45,8 @@ struct child {
 	struct report *report;
 };
 
+#define CHILD_UNABLE	1		/* preparations failed */
+
 int child_start(struct child *child, work_t work);
 int child_go(struct child *child);
 
@@ -70,15 +72,11 @@ RAISER(of, void);
 RAISER(ud, void);
 RAISER(gp, void);
 RAISER(cli, void);
-RAISER(into, void);
 RAISER(br, void);
-RAISER(int1, void);
 RAISER(watched, int *watched);
-RAISER(executed, void);
 RAISER(probed, void);
 RAISER(es, unsigned int selector);
 RAISER(ss, unsigned int selector);
-RAISER(ss_canonical, void);
 RAISER(iret, void);
 RAISER(mf, void);
 RAISER(ac, void);

@@ -14,11 +14,10 @@
 
 #include "trace.h"
 
-#define BUFFER_KB	"16384"
-
 char trace_instance[64];
-bool trace_nmis;
-static pid_t traced_pid;	/* 0: any */
+const char * const trace_flags[] = {
+	"SLEPT", "PREEMPTED", "MIGRATED", "MMAP_LOCK", "RETRIED",
+};
 
 int file_write(const char *path, const char *value)
 {
@@ -121,6 +120,7 @@ static void __attribute__((constructor)) begin(void)
 {
 	int fds[2];
 	char byte;
+	pid_t pid;
 
 	snprintf(trace_instance, sizeof(trace_instance), TRACEFS "instances/%s_%d",
 		 program_invocation_short_name, getpid());
@@ -128,7 +128,10 @@ static void __attribute__((constructor)) begin(void)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (undos == MAP_FAILED || pipe2(fds, O_CLOEXEC))
 		exit(KSFT_FAIL);
-	if (!fork()) {
+	pid = fork();
+	if (pid < 0)
+		exit(KSFT_FAIL);
+	if (!pid) {
 		setsid();
 		/* fds[0] is one of these if it was started without them. */
 		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -136,7 +139,8 @@ static void __attribute__((constructor)) begin(void)
 				close(fd);
 		close(fds[1]);
 		signal(SIGHUP, SIG_IGN);
-		while (read(fds[0], &byte, 1) < 0 && errno == EINTR)
+		/* fds[1] may be what the others print to. */
+		while (read(fds[0], &byte, 1))
 			;
 		undo_all();
 		_exit(0);
@@ -205,78 +209,60 @@ int trace_open(const char *file, int flags)
 	return open(path_of(file), flags | O_CLOEXEC);
 }
 
-/*
- * Looks at one process only, which stays on one CPU, or not if @cpu is -1. Not by
- * set_event_pid: that patches the scheduler, and QEMU (TCG) with several CPUs does
- * not always survive the breakpoints which that takes.
- */
-int trace_prepare(pid_t pid, int cpu)
+/* Records of that process only the trap_* or page_fault_* events that meet the condition. */
+int trace_filter(pid_t pid, const char *event, const char *condition)
 {
-	char text[128];
-	int ret;
+	static const char * const ends[] = { "entry", "exit" };
+	char file[64], filter[128];
+	int ret = 0;
 
-	traced_pid = pid;
-	if (cpu < 0)
-		return 0;
-	snprintf(text, sizeof(text), "%x", 1U << cpu % 32);
-	for (int word = 0; word < cpu / 32 && strlen(text) < 100; word++)
-		strcat(text, ",00000000");
-	ret = trace_write("tracing_cpumask", text);
-	snprintf(text, sizeof(text), "per_cpu/cpu%d/buffer_size_kb", cpu);
-	return ret ?: trace_write(text, BUFFER_KB);
+	snprintf(filter, sizeof(filter), "common_pid == %d && %s", pid, condition);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(ends); i++) {
+		snprintf(file, sizeof(file), "events/traps/%s_%s/filter", event, ends[i]);
+		ret = trace_write(file, filter);
+	}
+	return ret;
 }
 
-/* Was anything not recorded for lack of room? */
-bool trace_lost(int cpu)
+/* Records one process only, without what comes at any time: NMI, #VE, #VC. */
+int trace_prepare(pid_t pid)
 {
-	char file[64], *text;
-	bool lost;
+	char filter[32];
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
-	text = trace_read(file);
-	lost = !text || !strstr(text, "\noverrun: 0\n") || !strstr(text, "\ndropped events: 0\n");
-	free(text);
-	return lost;
+	snprintf(filter, sizeof(filter), "common_pid == %d", pid);
+	return trace_write("events/traps/filter", filter) ?:
+	       trace_write("events/signal/filter", filter) ?:
+	       trace_write("events/exceptions/filter", filter) ?:
+	       trace_filter(pid, "trap", "vector != 2 && vector != 20 && vector != 29");
 }
 
 /* --- What was recorded */
 
 static unsigned int parse_flags(char *text)
 {
-	static const char * const names[] = {
-		"SLEPT", "PREEMPTED", "MIGRATED", "MMAP_LOCK", "RETRIED",
-	};
 	unsigned int flags = 0;
 	char *name;
 
 	while ((name = strsep(&text, "|")))
-		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-			if (!strcmp(name, names[i]))
+		for (size_t i = 0; i < ARRAY_SIZE(trace_flags); i++)
+			if (!strcmp(name, trace_flags[i]))
 				flags |= 1U << i;
 	return flags;
 }
 
-/* Exceptions that no test raises, and that come at any time. */
-static bool is_unwanted(const char *text)
-{
-	return !trace_nmis && (!fnmatch("vector=NMI *", text, 0) ||
-			       !fnmatch("vector=#V[EC] *", text, 0));
-}
-
 /*
- * Splits "comm-pid [cpu] flags time: event: text", where comm has 16 columns,
- * and takes flags and duration off the end of the text.
+ * Finds event and text in "comm-pid [cpu] flags time: event: text", and takes flags
+ * and duration off the end of the text.
  */
 static bool parse_line(char *line, struct trace_record *record)
 {
 	static const char * const events[] = {
 		"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
-		"page_fault_user", "page_fault_kernel", "tracing_mark_write",
+		"page_fault_user", "page_fault_kernel", "signal_generate", "signal_deliver",
+		"tracing_mark_write",
 	};
 	char mark[32], *text, *end, flags[64];
 
-	if (strlen(line) < 17 || (traced_pid && atoi(line + 17) != traced_pid))
-		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		snprintf(mark, sizeof(mark), ": %s: ", events[i]);
 		text = strstr(line, mark);
@@ -291,14 +277,24 @@ static bool parse_line(char *line, struct trace_record *record)
 			record->flags = parse_flags(flags);
 			*end = '\0';
 		}
-		return !is_unwanted(record->text);
+		return true;
 	}
 	return false;
 }
 
+/* Was anything overwritten? The head of the trace says how much was recorded. */
+static bool is_complete(const char *text)
+{
+	const char *counts = strstr(text, "entries-in-buffer/entries-written: ");
+	unsigned long kept, written;
+
+	return counts && sscanf(counts, "%*s %lu/%lu", &kept, &written) == 2 && kept == written;
+}
+
 /*
  * What was recorded between the marks, the last ones if several, kept until the
- * process exits. Returns 0, or -1 if the trace cannot be read or has no marks.
+ * process exits. Returns 0, or -1 if the trace cannot be read, has lost something
+ * or has no marks.
  */
 int trace_get(struct trace *trace)
 {
@@ -308,7 +304,9 @@ int trace_get(struct trace *trace)
 	int room = 0;
 
 	*trace = (struct trace) {};
-	while (text && (line = strsep(&text, "\n"))) {
+	if (!text || !is_complete(text))
+		return -1;
+	while ((line = strsep(&text, "\n"))) {
 		if (!parse_line(line, &record))
 			continue;
 		if (!strcmp(record.event, "tracing_mark_write")) {
@@ -338,7 +336,8 @@ static bool is_event(const struct trace_record *record, const char *event)
 
 /*
  * Does each exit belong to the last entry that has no exit yet? The text of an
- * exit is that of its entry, and the result.
+ * exit is that of its entry, and the result. Signals are sent between the two, and
+ * delivered after them.
  */
 bool trace_balanced(const struct trace *trace)
 {
@@ -359,6 +358,9 @@ bool trace_balanced(const struct trace *trace)
 			if (!depth-- || strlen(open[depth]) != length ||
 			    strncmp(open[depth], record->text, length))
 				return false;
+		} else if ((is_event(record, "signal_generate") && !depth) ||
+			   (is_event(record, "signal_deliver") && depth)) {
+			return false;
 		}
 	}
 	return !depth;

@@ -17,12 +17,13 @@
 #define TRACE_BEGIN	"traps_test begins"
 #define TRACE_END	"traps_test ends"
 
-/* The flags of an exit. */
+/* The flags of an exit, and the names of these bits. */
 #define SLEPT		0x01
 #define PREEMPTED	0x02
 #define MIGRATED	0x04
 #define MMAP_LOCK	0x08
 #define RETRIED		0x10
+extern const char * const trace_flags[5];
 
 /* An event; its text up to the flags. */
 struct trace_record {
@@ -51,7 +52,6 @@ int undo_all(void);
 int file_change(const char *path, const char *value);
 
 extern char trace_instance[];		/* its path */
-extern bool trace_nmis;			/* keep what comes at any time: NMI, #VE, #VC */
 
 bool trace_available(void);
 int trace_create(void);
@@ -59,8 +59,8 @@ int trace_remove(const char *path, const char *unused);
 int trace_write(const char *file, const char *value);
 char *trace_read(const char *file);
 int trace_open(const char *file, int flags);
-int trace_prepare(pid_t pid, int cpu);
-bool trace_lost(int cpu);
+int trace_filter(pid_t pid, const char *event, const char *condition);
+int trace_prepare(pid_t pid);
 
 int trace_get(struct trace *trace);
 bool trace_balanced(const struct trace *trace);
