@@ -98,8 +98,6 @@ static pid_t start_tracee(struct __test_metadata *_metadata, unsigned long *fram
 /* A tracee with a watchpoint on what the recording reads. */
 FIXTURE_SETUP(watched)
 {
-	char filter[32];
-
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
@@ -110,8 +108,7 @@ FIXTURE_SETUP(watched)
 	ASSERT_EQ(0, ptrace(PTRACE_POKEUSER, self->pid, DEBUGREG(0), self->frame));
 	ASSERT_EQ(0, ptrace(PTRACE_POKEUSER, self->pid, DEBUGREG(7), DR7_WATCH));
 
-	snprintf(filter, sizeof(filter), "common_pid == %d", self->pid);
-	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
+	ASSERT_EQ(0, trace_prepare(self->pid));
 	ASSERT_EQ(0, trace_write("options/userstacktrace", "1"));
 	turn_on(_metadata, "traps/trap_entry");
 	turn_on(_metadata, "traps/trap_exit");

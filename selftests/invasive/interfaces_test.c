@@ -500,7 +500,7 @@ TEST_F(interfaces, trace_pipe)
 	char buffer[4096];
 
 	ASSERT_LE(0, file);
-	write_ok(_metadata, "events/traps/trap_exit/filter", "vector == 13");
+	ASSERT_EQ(0, trace_filter(self->child.pid, "trap", "vector == 13"));
 	turn_on(_metadata, "traps/trap_exit");
 	ASSERT_EQ(0, trace_truncate("trace"));
 	ASSERT_EQ(0, poll(&poll_file, 1, 100));
@@ -523,7 +523,7 @@ TEST_F(interfaces, trace_pipe_raw)
 	struct raw *raw;
 	int count = 0;
 
-	write_ok(_metadata, "events/traps/trap_exit/filter", "vector == 13");
+	ASSERT_EQ(0, trace_filter(self->child.pid, "trap", "vector == 13"));
 	turn_on(_metadata, "traps/trap_exit");
 	ASSERT_EQ(0, child_go(&self->child));
 	raw = raw_open();

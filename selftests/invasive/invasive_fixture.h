@@ -35,7 +35,7 @@ static inline void record_nmis(struct __test_metadata *_metadata, const struct c
 	ASSERT_EQ(0, trace_filter(child->pid, "trap", "vector != 20 && vector != 29"));
 }
 
-/* For several children, one after the other: all on one CPU, as tracing is. */
+/* The children that are started then stay there, too. */
 static inline void stay_on_cpu(struct __test_metadata *_metadata, int cpu)
 {
 	cpu_set_t cpus;

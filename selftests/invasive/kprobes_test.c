@@ -196,15 +196,6 @@ static void detach(struct __test_metadata *_metadata)
 	}
 }
 
-static void filter_by_pid(struct __test_metadata *_metadata, pid_t pid)
-{
-	char filter[64];
-
-	snprintf(filter, sizeof(filter), "common_pid == %d", pid);
-	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
-	ASSERT_EQ(0, kprobe_filter(filter));
-}
-
 /* How kprobes are made, known by numbers. */
 struct prober {
 	int (*add)(unsigned long address, int n);
@@ -231,10 +222,12 @@ static void work_once(struct __test_metadata *_metadata, struct child *child,
 		      size_t sampled, const struct probes *probes)
 {
 	struct sampling samplings[ARRAY_SIZE(events)];
+	char filter[32];
 
 	ASSERT_EQ(0, trace_write("tracing_on", "1"));
 	start(_metadata, child, raise_framed);
-	filter_by_pid(_metadata, child->pid);
+	snprintf(filter, sizeof(filter), "common_pid == %d", child->pid);
+	ASSERT_EQ(0, kprobe_filter(filter));
 	for (size_t i = 0; i < sampled; i++)
 		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
 	ASSERT_EQ(0, trace_truncate("trace"));

@@ -50,11 +50,8 @@ static void work_probed(struct __test_metadata *_metadata)
 {
 	struct child child;
 	struct trace trace;
-	char filter[32];
 
 	start(_metadata, &child, raise_both);
-	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
-	ASSERT_EQ(0, trace_write("events/traps/filter", filter));
 	turn_on(_metadata, "traps");
 	ASSERT_EQ(0, kprobe_filter("common_pid < 0"));
 	ASSERT_EQ(0, kprobe_turn(0, true));

@@ -387,12 +387,10 @@ TEST_F(other, oom)
 
 	if (!make_cgroup())
 		SKIP(return, "no memory cgroup can be made");
-	stay_on_cpu(_metadata, sched_getcpu());
 	ASSERT_EQ(0, pipe(told));
 	pid = fork();
 	if (!pid)
 		use_too_much(told[0]);
-	ASSERT_EQ(0, trace_prepare(pid));
 	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3 && user_mode == 1",
 		 pid);
 	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
