@@ -31,19 +31,19 @@ need() {
 
 mkdir -p "$logdir" 2>/dev/null && [ -w "$logdir" ] || die "cannot write to $build"
 
-# However a script ends: stop the clock, call what it named in $undo, and remove
-# its temporary directory.
+# finish STATUS: however a script ends, stop the clock, call what it named in $undo, and
+# remove its temporary directory. An interrupt before these are ignored begins anew.
 finish() {
-	status=$?
 	trap '' INT TERM HUP
+	trap - EXIT
 	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || :
 	[ -z "$undo" ] || "$undo" || :
 	[ -z "$work" ] || rm -rf "$work"
-	exit $status
+	exit "$1"
 }
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'finish $?' EXIT
+trap 'finish 130' INT
+trap 'finish 143' TERM HUP
 
 # Make the temporary directory $work, and remove those of scripts that were killed.
 temp() {
