@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each exception that user mode can raise is recorded once, as the process
- * sees it.
+ * Exceptions of each vector that user mode can raise, but #NM, are recorded once, as
+ * the process sees them.
  *
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
