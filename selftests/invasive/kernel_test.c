@@ -347,7 +347,15 @@ TEST_F(bp_in_pf, recorded)
 
 SIMPLE_FIXTURE(nmi_in_pf, set_up_module)
 
-/* An NMI inside of a page fault's handler. */
+FIXTURE_VARIANT(nmi_in_pf) {
+	const char *at;
+};
+
+FIXTURE_VARIANT_ADD(nmi_in_pf, handler) { "handle_mm_fault" };
+/* The recording is suspended for the NMI, which is recorded before the exit. */
+FIXTURE_VARIANT_ADD(nmi_in_pf, recording) { "trace_event_raw_event_page_fault_exit" };
+
+/* An NMI inside of a page fault's handler, or of the recording of its exit. */
 TEST_F(nmi_in_pf, recorded)
 {
 	struct child child;
@@ -356,7 +364,7 @@ TEST_F(nmi_in_pf, recorded)
 
 	start(_metadata, &child, touch_page);
 	record_nmis(_metadata, &child);
-	ASSERT_EQ(0, module_write("nmi_at", "handle_mm_fault"));
+	ASSERT_EQ(0, module_write("nmi_at", variant->at));
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
 	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
