@@ -107,7 +107,7 @@ class Page(unittest.TestCase):
                  "QEMU 7.2, tcg, CPU max; Linux 7.3 i686"),
                 ("Bochs 3.0+dfsg-1, CPU corei7_skylake_x; Linux 7.3 i686",
                  "Bochs 3.0, CPU corei7_skylake_x; Linux 7.3 i686")):
-            self.assertEqual(report.machine_of(f"# machine: {line}\nok 1 trap.de\n"), name)
+            self.assertEqual(report.machine_of(f"built\n# machine: {line}\nok 1 trap.de\n"), name)
 
     def test_section(self):
         log = "# machine: Bochs 3.0, CPU x; Linux 7.3 i686\n# a:1:b:result MAJOR\nok 1 trap.db.a\n"
