@@ -13,15 +13,15 @@ help:
 	@echo
 	@echo '  make demo                build and boot the patched kernel, trace a real program'
 	@echo '  make demo CMD="..."      trace a command of yours'
-	@echo '  make check               all checks; also what CI runs'
-	@echo '  make check-all           these and the long ones: debug kernels, upstream suites, a storm'
+	@echo '  make check               the checks that CI runs'
+	@echo '  make check-all           all checks: also the gates, debug kernels, upstream suites, a storm'
 	@echo '  make check-NAME          one of them'
 	@echo '  make checks              list them, with the time that each took here'
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
 	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
-	@echo '  make gates               the checks that have to pass before they are sent'
+	@echo '  make gates               the checks that have to pass before the mails are sent'
 	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'

@@ -32,7 +32,8 @@ need() {
 mkdir -p "$logdir" 2>/dev/null && [ -w "$logdir" ] || die "cannot write to $build"
 
 # finish STATUS: however a script ends, stop the clock, call what it named in $undo, and
-# remove its temporary directory. An interrupt before these are ignored begins anew.
+# remove its temporary directory. An interrupt before the first line has taken effect
+# starts finish again.
 finish() {
 	trap '' INT TERM HUP
 	trap - EXIT

@@ -9,7 +9,8 @@ cache=$(ccache -k cache_dir 2>/dev/null || echo "$HOME/.cache/ccache")
 shared=''
 
 # apart COMMAND...: in namespaces that end with it. What is mounted there is seen, and
-# ends, with that alone. An interrupt reaches the command, and is over when that has ended.
+# ends, with that alone. An interrupt goes to the command; apart returns when the
+# command has ended.
 # Process 1, which no signal ends, is a shell that waits for it.
 apart() (
 	trap : INT TERM HUP
