@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/uio.h>
@@ -258,23 +260,91 @@ VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
 
 /* --- Tests of page faults of which only the number is known */
 
+static void read_remotely(void *address)
+{
+	char byte;
+	const struct iovec to = { &byte, 1 }, from = { address, 1 };
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1)
+		errno = 0;
+}
+
+static void lock_all(void *address)
+{
+	mlock(address, huge_size);
+}
+
+/* The pages of a pipe are made from the user's, not copied. */
+static void splice_page(void *address)
+{
+	const struct iovec from = { address, PAGE };
+	int fds[2];
+
+	if (pipe(fds))
+		return;
+	if (vmsplice(fds[1], &from, 1, 0) == PAGE)
+		errno = 0;
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A debugger changes its child. */
+static void poke(void *address)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	ptrace(PTRACE_POKEDATA, pid, address, 1);
+	ptrace(PTRACE_CONT, pid, NULL, 0);
+	waitpid(pid, NULL, 0);
+}
+
+static int direct = -1;
+
+/* A file on a device whose pages are read without a cache */
+static char *map_direct(void)
+{
+	char *map = map_uncached();
+
+	direct = map ? open("/tmp/mnt/file", O_RDONLY | O_DIRECT | O_CLOEXEC) : -1;
+	return direct < 0 ? NULL : map_untouched();
+}
+
+static void read_directly(void *address)
+{
+	if (pread(direct, address, PAGE, 0) == PAGE)
+		errno = 0;
+}
+
 SIMPLE_FIXTURE(several, set_up)
 
 FIXTURE_VARIANT(several) {
 	char *(*map)(void);
 	void (*raise)(void *address);
+	const char *event;
 	const char *result;
 	const char *absent;		/* why there may be no memory */
 };
 
-/* The huge page may not be had: then there is one for each small page. */
-FIXTURE_VARIANT_ADD(several, transparent) {
-	map_transparent, write_all, "MINOR", "no transparent huge pages",
-};
+#define SEVERAL(name, ...) FIXTURE_VARIANT_ADD(several, name) { __VA_ARGS__ }
+#define NO_SWAP	"cannot swap to a loop device"
+#define NO_THP	"no transparent huge pages"
 
-FIXTURE_VARIANT_ADD(several, swapped) {
-	map_swapped, read_byte, "MAJOR", "cannot swap to a loop device",
-};
+/* The huge page may not be had: then there is one for each small page. */
+SEVERAL(transparent, map_transparent, write_all, "page_fault_exit", "MINOR", NO_THP);
+SEVERAL(transparent_locked, map_transparent, lock_all, "mm_fault", "MINOR", NO_THP);
+SEVERAL(hugetlb_locked, map_hugetlb, lock_all, "mm_fault", "MINOR", "no four free huge pages");
+SEVERAL(swapped, map_swapped, read_byte, "page_fault_exit", "MAJOR", NO_SWAP);
+SEVERAL(swapped_read_remotely, map_swapped, read_remotely, "mm_fault", "MAJOR", NO_SWAP);
+SEVERAL(spliced, map_untouched, splice_page, "mm_fault", "MINOR");
+SEVERAL(poked, map_filled, poke, "mm_fault", "MINOR");
+SEVERAL(read_directly, map_direct, read_directly, "mm_fault", "MINOR",
+	"no ext4 file system on a loop device can be made");
 
 /* As many as getrusage() counts, at least one with the result. */
 TEST_F_TIMEOUT(several, recorded, TIMEOUT)
@@ -291,38 +361,77 @@ TEST_F_TIMEOUT(several, recorded, TIMEOUT)
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
 	report = child.report;
-	EXPECT_EQ(report->minflt, trace_count(&trace, "page_fault_exit", "* result=MINOR"));
-	EXPECT_EQ(report->majflt, trace_count(&trace, "page_fault_exit", "* result=MAJOR"));
-	EXPECT_LE(1, trace_count(&trace, "page_fault_exit", "* result=%s", variant->result));
+	EXPECT_EQ(report->minflt, trace_count(&trace, "*_fault*", "* result=MINOR"));
+	EXPECT_EQ(report->majflt, trace_count(&trace, "*_fault*", "* result=MAJOR"));
+	EXPECT_LE(1, trace_count(&trace, variant->event, "* result=%s", variant->result));
 	EXPECT_TRUE(trace_balanced(&trace));
 	TH_LOG("result %s", variant->result);
+}
+
+/* --- Tests of whole programs, with all processes that they run */
+
+SIMPLE_FIXTURE(program, set_up)
+
+FIXTURE_VARIANT(program) {
+	const char *needs;
+	const char *command;		/* in an empty folder */
+};
+
+#define PROGRAM(name, ...) FIXTURE_VARIANT_ADD(program, name) { __VA_ARGS__ }
+
+/* Its arguments have more than a page. */
+PROGRAM(exec, "sh", "sh -c true $(seq 5000)");
+PROGRAM(gcc, "gcc", "echo 'int main() { return 0; }' >a.c; gcc -O2 a.c");
+PROGRAM(make, "make",
+	"for i in 1 2 3 4; do echo 'int f;' >$i.c; done; make -s -j 2 1.o 2.o 3.o 4.o");
+
+static const char *command;
+static struct rusage *used;		/* of the children, after each round */
+
+static void run_command(struct report *report, int round)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "d=$(mktemp -d) && cd $d && { %s; }; e=$?; rm -r $d; exit $e",
+		 command);
+	report->failed = system(text) != 0;
+	getrusage(RUSAGE_CHILDREN, &used[round]);
+}
+
+/* As many as getrusage() counts of all of them. */
+TEST_F_TIMEOUT(program, recorded, TIMEOUT)
+{
+	struct child child;
+	struct trace trace;
+	char text[64];
+
+	snprintf(text, sizeof(text), "command -v %s >/dev/null", variant->needs);
+	if (system(text))
+		SKIP(return, "no %s", variant->needs);
+	command = variant->command;
+	used = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, used);
+	start(_metadata, &child, run_command);
+	snprintf(text, sizeof(text), "%d", child.pid);
+	ASSERT_EQ(0, trace_write("set_event_pid", text));
+	ASSERT_EQ(0, trace_write("options/event-fork", "1"));
+	ASSERT_EQ(0, trace_write("events/traps/filter", "0"));
+	turn_on(_metadata, "traps/page_fault_exit");
+	turn_on(_metadata, "traps/mm_fault");
+	let_work(_metadata, &child, &trace);
+
+	EXPECT_EQ(child.report->minflt + used[1].ru_minflt - used[0].ru_minflt,
+		  trace_count(&trace, "*", "* result=MINOR"));
+	EXPECT_EQ(child.report->majflt + used[1].ru_majflt - used[0].ru_majflt,
+		  trace_count(&trace, "*", "* result=MAJOR"));
+	EXPECT_LT(0, trace_count(&trace, "mm_fault", "* mm=other result=MINOR"));
+	TH_LOG("%d page faults, %d without an exception", trace.count,
+	       trace_count(&trace, "mm_fault", "*"));
 }
 
 /* --- Tests of what is not a page fault of this kind */
 
 SIMPLE_FIXTURE(other, set_up)
-
-/* The kernel makes the page present as if it was accessed. */
-static void read_by_kernel(struct report *report, int round)
-{
-	char byte;
-	const struct iovec to = { &byte, 1 };
-	const struct iovec from = { page_of_round(report, round, map_untouched), 1 };
-
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
-		report->failed = true;
-}
-
-/* No exception, but counted by getrusage() */
-TEST_F(other, get_user_pages)
-{
-	struct child child;
-	struct trace trace;
-
-	record(_metadata, &child, read_by_kernel, &trace);
-	EXPECT_EQ(1, child.report->minflt);
-	EXPECT_EQ(0, trace.count);
-}
 
 #define MEMORY_LIMIT	(4L << 20)
 

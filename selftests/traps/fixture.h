@@ -105,9 +105,9 @@ static inline void check_off(struct __test_metadata *_metadata, struct child *ch
 }
 
 /*
- * Expects one exit with that text and result, those flags, and a true duration.
- * Returns it, or NULL if there is none. Any task may be preempted, or sleep for lack
- * of memory: it may have these flags, too.
+ * Expects one exit, or mm_fault, with that text and result, those flags, and a true
+ * duration. Returns it, or NULL if there is none. Any task may be preempted, or sleep
+ * for lack of memory: it may have these flags, too.
  */
 static inline const struct trace_record *
 expect_exit(struct __test_metadata *_metadata, const struct child *child,
@@ -118,10 +118,10 @@ expect_exit(struct __test_metadata *_metadata, const struct child *child,
 	char pattern[256];
 
 	snprintf(pattern, sizeof(pattern), "%s result=%s", text, result);
-	EXPECT_EQ(1, trace_count(trace, "*_exit", "%s", pattern)) {
+	EXPECT_EQ(1, trace_count(trace, "*", "%s", pattern)) {
 		TH_LOG("%s", pattern);
 	}
-	exit = trace_find(trace, "*_exit", pattern);
+	exit = trace_find(trace, "*", pattern);
 	if (!exit)
 		return NULL;
 	EXPECT_EQ(flags, exit->flags & (flags | ~(PREEMPTED | SLEPT)));

@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,6 +61,32 @@ char *map_beyond_eof(void)
 
 	close(fd);
 	return map == MAP_FAILED ? NULL : map;
+}
+
+/*
+ * Of a file system with a block device, without a page of it cached. In a mount
+ * namespace of our own, so that nothing has to be removed.
+ */
+char *map_uncached(void)
+{
+	static const char page[PAGE] = { 1 };
+	char *map;
+	int fd;
+
+	if (unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) ||
+	    system("cd /tmp && truncate -s 16M image && mkfs.ext4 -q -F image >/dev/null 2>&1") ||
+	    system("cd /tmp && mkdir mnt && mount -o loop image mnt 2>/dev/null"))
+		return NULL;
+	fd = open("/tmp/mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	for (int i = 0; i < ROUNDS; i++)
+		if (write(fd, page, sizeof(page)) != sizeof(page))
+			return NULL;
+	if (fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
+		return NULL;
+	map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	return map == MAP_FAILED || madvise(map, ROUNDS * PAGE, MADV_RANDOM) ? NULL : map;
 }
 
 /* The kernel writes one byte to the address. Sets errno to 0 or the error. */
@@ -121,4 +150,14 @@ void userfault_copy(void *address)
 	};
 
 	ioctl(userfault, UFFDIO_COPY, &copy);
+}
+
+char *userfault_map_poisoned(void)
+{
+	char *map = userfault_map(ROUNDS, NULL);
+	struct uffdio_poison poison = {
+		.range	= { (unsigned long)map, ROUNDS * PAGE },
+	};
+
+	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
 }

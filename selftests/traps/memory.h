@@ -17,6 +17,7 @@ char *map_absent(void);
 char *map_filled(void);
 char *map_read_only(void);
 char *map_beyond_eof(void);
+char *map_uncached(void);
 
 void read_pipe(void *address);
 
@@ -27,5 +28,6 @@ void read_pipe(void *address);
 extern int userfault;
 char *userfault_map(int pages, void (*on_fault)(void *address));
 void userfault_copy(void *address);
+char *userfault_map_poisoned(void);
 
 #endif

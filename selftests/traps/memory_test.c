@@ -7,12 +7,9 @@
  * files also mkfs.ext4 and a loop device.
  */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -25,32 +22,6 @@
 #define STACK_STEP	(64L << 10)
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
-
-/*
- * Of a file system with a block device, without a page of it cached. In a mount
- * namespace of our own, so that nothing has to be removed.
- */
-static char *map_uncached(void)
-{
-	static const char page[PAGE] = { 1 };
-	char *map;
-	int fd;
-
-	if (unshare(CLONE_NEWNS) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) ||
-	    system("cd /tmp && truncate -s 16M image && mkfs.ext4 -q -F image >/dev/null 2>&1") ||
-	    system("cd /tmp && mkdir mnt && mount -o loop image mnt 2>/dev/null"))
-		return NULL;
-	fd = open("/tmp/mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	for (int i = 0; i < ROUNDS; i++)
-		if (write(fd, page, sizeof(page)) != sizeof(page))
-			return NULL;
-	if (fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
-		return NULL;
-	map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	return map == MAP_FAILED || madvise(map, ROUNDS * PAGE, MADV_RANDOM) ? NULL : map;
-}
 
 static char *map_below_stack(void)
 {
@@ -109,16 +80,6 @@ static void migrate_and_copy(void *address)
 static char *map_migrating(void)
 {
 	return migrate() ? NULL : userfault_map(ROUNDS, migrate_and_copy);
-}
-
-static char *map_poisoned(void)
-{
-	char *map = userfault_map(ROUNDS, NULL);
-	struct uffdio_poison poison = {
-		.range	= { (unsigned long)map, ROUNDS * PAGE },
-	};
-
-	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
 }
 
 static char *map_guarded(void)
@@ -210,8 +171,8 @@ VARIANT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETR
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
 VARIANT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
 	.absent = "no userfaultfd, or one CPU only");
-VARIANT(read_poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0, .ip = raise_read_ip,
-	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
+VARIANT(read_poisoned, userfault_map_poisoned, read_byte, "USER", "HWPOISON", 0,
+	.ip = raise_read_ip, .resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no UFFDIO_POISON");
 VARIANT(read_guarded, map_guarded, read_byte, "USER", "SIGSEGV", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");

@@ -258,8 +258,8 @@ static bool parse_line(char *line, struct trace_record *record)
 {
 	static const char * const events[] = {
 		"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
-		"page_fault_user", "page_fault_kernel", "signal_generate", "signal_deliver",
-		"tracing_mark_write",
+		"mm_fault", "page_fault_user", "page_fault_kernel", "signal_generate",
+		"signal_deliver", "tracing_mark_write",
 	};
 	char mark[32], *text, *end, flags[64];
 

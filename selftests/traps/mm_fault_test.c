@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Page faults that no exception raises are recorded; with those that exceptions raise
+ * they are as many as getrusage() counts.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the options in ./config; faults on
+ * files also mkfs.ext4 and a loop device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "fixture.h"
+#include "memory.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22
+#define MADV_POPULATE_WRITE	23
+#endif
+
+static char *(*fault_map)(void);
+static int (*fault_cause)(void *address);
+static pid_t other;			/* a process with the same memory */
+
+/* --- Memory: the address of round 0, NULL if it cannot be made */
+
+static char *map_in_other(void)
+{
+	char *map = map_untouched();
+
+	other = map ? fork() : -1;
+	if (!other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return other < 0 ? NULL : map;
+}
+
+static char *map_missing(void)
+{
+	return userfault_map(ROUNDS, userfault_copy);
+}
+
+/* --- Who needs the page; the error, or 0 */
+
+static int error_of(long ret)
+{
+	return ret < 0 ? errno : 0;
+}
+
+static int populate(void *address)
+{
+	return mmap(address, PAGE, PROT_READ | PROT_WRITE,
+		    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+		    -1, 0) == MAP_FAILED ? errno : 0;
+}
+
+static int lock(void *address)
+{
+	return error_of(mlock(address, PAGE));
+}
+
+static int populate_read(void *address)
+{
+	return error_of(madvise(address, PAGE, MADV_POPULATE_READ));
+}
+
+static int populate_write(void *address)
+{
+	return error_of(madvise(address, PAGE, MADV_POPULATE_WRITE));
+}
+
+static int read_own(void *address)
+{
+	char byte;
+	const struct iovec to = { &byte, 1 }, from = { address, 1 };
+
+	return error_of(process_vm_readv(getpid(), &to, 1, &from, 1, 0));
+}
+
+static int write_other(void *address)
+{
+	const struct iovec from = { "", 1 }, to = { address, 1 };
+
+	return error_of(process_vm_writev(other, &from, 1, &to, 1, 0));
+}
+
+static int write_mem(void *address)
+{
+	int fd = open("/proc/self/mem", O_WRONLY);
+	int error = error_of(pwrite64(fd, "", 1, (unsigned long)address));
+
+	close(fd);
+	return error;
+}
+
+/* Adds 0. The kernel tries first without taking page faults: that is an exception. */
+static int add_in_futex(void *address)
+{
+	static int word;
+
+	return error_of(syscall(SYS_futex, &word, FUTEX_WAKE_OP_PRIVATE, 1, 1, address,
+				FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)));
+}
+
+/* --- Tests */
+
+FIXTURE(mm_fault) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(mm_fault) {
+	char *(*map)(void);
+	int (*cause)(void *address);
+	const char *fault_flags;	/* the first ones, and MM */
+	const char *result;
+	const char *again;		/* the result of a second call */
+	unsigned int flags;
+	int error;
+	const char *absent;		/* why there may be no memory */
+};
+
+#define VARIANT(name, ...) FIXTURE_VARIANT_ADD(mm_fault, name) { __VA_ARGS__ }
+#define NO_FILE	"no ext4 file system on a loop device can be made"
+
+VARIANT(populate, map_untouched, populate, "WRITE* mm=own", "MINOR");
+VARIANT(mlock, map_untouched, lock, "WRITE* mm=own", "MINOR");
+VARIANT(populate_read, map_untouched, populate_read, "ALLOW_RETRY* mm=own", "MINOR");
+VARIANT(populate_write, map_untouched, populate_write, "WRITE* mm=own", "MINOR");
+VARIANT(read_own, map_untouched, read_own, "*REMOTE* mm=own", "MINOR");
+VARIANT(write_other, map_in_other, write_other, "WRITE*REMOTE* mm=other", "MINOR");
+VARIANT(write_mem, map_untouched, write_mem, "WRITE*REMOTE* mm=own", "MINOR");
+VARIANT(futex, map_untouched, add_in_futex, "WRITE mm=own", "MINOR");
+VARIANT(file, map_uncached, read_own, "* mm=own", "RETRY", .again = "MAJOR", .absent = NO_FILE);
+VARIANT(userfault, map_missing, read_own, "* mm=own", "RETRY", .flags = SLEPT,
+	.absent = "no userfaultfd");
+VARIANT(beyond_eof, map_beyond_eof, read_own, "* mm=own", "SIGBUS", .error = EFAULT);
+VARIANT(poisoned, userfault_map_poisoned, read_own, "* mm=own", "HWPOISON", .error = EFAULT,
+	.absent = "no UFFDIO_POISON");
+
+static void cause_fault(struct report *report, int round)
+{
+	static char *map;
+
+	if (!round)
+		map = fault_map();
+	if (!map) {
+		report->failed = true;
+		return;
+	}
+	report->address = (unsigned long)map + round * PAGE;
+	report->error = fault_cause((void *)report->address);
+}
+
+/* The child causes it once untraced. */
+FIXTURE_SETUP(mm_fault)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	if (access(TRACEFS "events/traps/mm_fault", F_OK))
+		SKIP(return, "no traps:mm_fault");
+	fault_map = variant->map;
+	fault_cause = variant->cause;
+	start_or_skip(_metadata, &self->child, cause_fault, variant->absent);
+}
+
+FIXTURE_TEARDOWN_PARENT(mm_fault)
+{
+	tear_down(_metadata);
+}
+
+TEST_F(mm_fault, recorded)
+{
+	const struct report *report = self->child.report;
+	const struct trace_record *fault;
+	struct trace trace;
+	char text[160];
+
+	let_work(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, trace.count);
+
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &self->child, &trace);
+	EXPECT_EQ(variant->error, report->error);
+	EXPECT_EQ(report->minflt, trace_count(&trace, "*_fault*", "* result=MINOR"));
+	EXPECT_EQ(report->majflt, trace_count(&trace, "*_fault*", "* result=MAJOR"));
+	EXPECT_EQ(variant->again ? 2 : 1, trace_count(&trace, "mm_fault", "*"));
+
+	snprintf(text, sizeof(text), "address=0x%lx fault_flags=%s", report->address,
+		 variant->fault_flags);
+	fault = expect_exit(_metadata, &self->child, &trace, text, variant->result,
+			    variant->flags);
+	if (fault && !(variant->flags & SLEPT) && !variant->again)
+		EXPECT_EQ(0, fault->flags & RETRIED);
+	if (variant->again)
+		expect_exit(_metadata, &self->child, &trace, text, variant->again, RETRIED);
+}
+
+TEST_HARNESS_MAIN
