@@ -119,6 +119,13 @@ static void write_page(unsigned int i)
 	*(volatile char *)(area + i * stride) = 1;
 }
 
+/* A fault without an exception */
+static void populate_page(unsigned int i)
+{
+	if (madvise(area + i * stride, PAGE, MADV_POPULATE_READ))
+		err(1, "MADV_POPULATE_READ");
+}
+
 /* --- exceptions with a signal, whose handler skips the instruction */
 
 static void skip(int sig, siginfo_t *info, void *context)
@@ -242,6 +249,7 @@ static const struct kind {
 	{ "file",	map_shared_file,	read_page,	unmap },
 	{ "cow",	map_read_file,		write_page,	unmap },
 	{ "major",	map_swapped,		read_page,	unmap },
+	{ "populate",	map_anonymous,		populate_page,	unmap },
 	{ "segv",	handle_segv,		segv,		NULL },
 	{ "gp",		handle_gp,		gp,		NULL },
 	{ "ud",		handle_ud,		ud,		NULL },

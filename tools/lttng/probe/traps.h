@@ -6,6 +6,7 @@
 #define LTTNG_TRACE_TRAPS_H
 
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/trap_events.h>
 #include <lttng/tracepoint-event.h>
 
@@ -39,7 +40,7 @@ LTTNG_TRACEPOINT_ENUM(traps_vector,
 	)
 )
 
-/* The kernel's own list, of <trace/events/traps.h>. */
+/* The kernel's own list, of <trace/misc/traps.h>. */
 #undef EM
 #undef EMe
 #define EM(number, name)	ctf_enum_value(name, number)
@@ -155,6 +156,26 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
 		traps_ctf_page_fault_error_code
 		ctf_integer_hex(unsigned long, ip, ip)
 		ctf_integer(bool, user_mode, user_mode(regs))
+		ctf_enum(traps_result, u8, result, result)
+		traps_ctf_flags
+		ctf_integer(u64, duration, duration)
+	)
+)
+
+LTTNG_TRACEPOINT_EVENT_MAP(mm_fault,
+
+	traps_mm_fault,
+
+	TP_PROTO(struct mm_struct *mm, unsigned long address,
+		 unsigned int fault_flags, unsigned int result,
+		 unsigned int flags, u64 duration),
+
+	TP_ARGS(mm, address, fault_flags, result, flags, duration),
+
+	TP_FIELDS(
+		ctf_integer_hex(unsigned long, address, address)
+		ctf_integer(unsigned int, fault_flags, fault_flags)
+		ctf_integer(bool, own_mm, mm == current->mm)
 		ctf_enum(traps_result, u8, result, result)
 		traps_ctf_flags
 		ctf_integer(u64, duration, duration)
