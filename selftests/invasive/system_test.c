@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -321,6 +323,24 @@ static void read_directly(void *address)
 		errno = 0;
 }
 
+static int ring = -1;
+
+static char *map_for_ring(void)
+{
+	struct io_uring_params params = {};
+
+	ring = syscall(SYS_io_uring_setup, 1, &params);
+	return ring < 0 ? NULL : map_untouched();
+}
+
+static void register_buffer(void *address)
+{
+	const struct iovec buffer = { address, PAGE };
+
+	syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1);
+	syscall(SYS_io_uring_register, ring, IORING_UNREGISTER_BUFFERS, NULL, 0);
+}
+
 SIMPLE_FIXTURE(several, set_up)
 
 FIXTURE_VARIANT(several) {
@@ -342,6 +362,7 @@ SEVERAL(hugetlb_locked, map_hugetlb, lock_all, "mm_fault", "MINOR", "no four fre
 SEVERAL(swapped, map_swapped, read_byte, "page_fault_exit", "MAJOR", NO_SWAP);
 SEVERAL(swapped_read_remotely, map_swapped, read_remotely, "mm_fault", "MAJOR", NO_SWAP);
 SEVERAL(spliced, map_untouched, splice_page, "mm_fault", "MINOR");
+SEVERAL(registered, map_for_ring, register_buffer, "mm_fault", "MINOR", "no io_uring");
 SEVERAL(poked, map_filled, poke, "mm_fault", "MINOR");
 SEVERAL(read_directly, map_direct, read_directly, "mm_fault", "MINOR",
 	"no ext4 file system on a loop device can be made");
