@@ -47,7 +47,7 @@ static const char * const of_recording[] = {
 	/* ftrace */
 	"trace_*", "__trace_*", "tracing_*", "__ftrace_*", "ring_buffer_*", "rb_*", "__rb_*",
 	"filter_*", "event_*", "hist_*", "*tracing_map*", "resolve_var_refs", "record_trap_*",
-	"__traceiter_*", "*irq_work_*", "rcu_is_watching", "jhash",
+	"__traceiter_*", "*irq_work_*", "jhash",
 	/* perf, BPF */
 	"perf_*", "__perf_*", "*_callchain*", "__output_*", "bpf_trace_*",
 	/* stacks, and the memory that they are in */
@@ -59,9 +59,12 @@ static const char * const of_recording[] = {
 	NULL
 };
 
-/* Those that any recording calls, whatever is counted */
+/*
+ * Those that any recording calls, whatever is counted. With lockdep, rcu_is_watching()
+ * is called everywhere: its breakpoints would fill the buffer. See probes_test.
+ */
 static const char * const named[] = {
-	"rcu_is_watching", "trace_event_buffer_reserve", "trace_event_buffer_commit",
+	"trace_event_buffer_reserve", "trace_event_buffer_commit",
 	"trace_buffer_lock_reserve", "ring_buffer_lock_reserve", "ring_buffer_unlock_commit",
 	"local_clock", "sched_clock", "native_sched_clock",
 	NULL

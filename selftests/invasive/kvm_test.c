@@ -69,7 +69,7 @@ TEST_F(kvm, guest_memory)
 	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(child.report->minflt, trace_count(&trace, "*_fault*", "* result=MINOR"));
 	EXPECT_EQ(child.report->majflt, trace_count(&trace, "*_fault*", "* result=MAJOR"));
-	EXPECT_EQ(1, trace_count(&trace, "mm_fault", "address=0x%lx fault_flags=WRITE* mm=own result=MINOR",
+	EXPECT_EQ(1, trace_count(&trace, "mm_fault", "address=0x%lx fault_flags=WRITE* mm_id=* curr=1 result=MINOR",
 				 child.report->address));
 }
 

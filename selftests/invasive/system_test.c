@@ -361,6 +361,8 @@ SEVERAL(transparent_locked, map_transparent, lock_all, "mm_fault", "MINOR", NO_T
 SEVERAL(hugetlb_locked, map_hugetlb, lock_all, "mm_fault", "MINOR", "no four free huge pages");
 SEVERAL(swapped, map_swapped, read_byte, "page_fault_exit", "MAJOR", NO_SWAP);
 SEVERAL(swapped_read_remotely, map_swapped, read_remotely, "mm_fault", "MAJOR", NO_SWAP);
+SEVERAL(poisoned_read_remotely, map_poisoned, read_remotely, "mm_fault", "HWPOISON",
+	"no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
 SEVERAL(spliced, map_untouched, splice_page, "mm_fault", "MINOR");
 SEVERAL(registered, map_for_ring, register_buffer, "mm_fault", "MINOR", "no io_uring");
 SEVERAL(poked, map_filled, poke, "mm_fault", "MINOR");
@@ -445,7 +447,7 @@ TEST_F_TIMEOUT(program, recorded, TIMEOUT)
 		  trace_count(&trace, "*", "* result=MINOR"));
 	EXPECT_EQ(child.report->majflt + used[1].ru_majflt - used[0].ru_majflt,
 		  trace_count(&trace, "*", "* result=MAJOR"));
-	EXPECT_LT(0, trace_count(&trace, "mm_fault", "* mm=other result=MINOR"));
+	EXPECT_LT(0, trace_count(&trace, "mm_fault", "*curr=0 result=MINOR"));
 	TH_LOG("%d page faults, %d without an exception", trace.count,
 	       trace_count(&trace, "mm_fault", "*"));
 }
@@ -609,6 +611,8 @@ static void preempt(void)
 		nanosleep(&time, NULL);
 }
 
+static void (*raise_one)(void *address);
+
 static void raise_preempted(struct report *report, int round)
 {
 	char *pages = map_anonymous(PAGES);
@@ -618,24 +622,40 @@ static void raise_preempted(struct report *report, int round)
 		preempt();
 	report->failed = pid < 0;
 	for (int i = 0; i < PAGES && !report->failed; i++)
-		raise_write(pages + i * PAGE);
+		raise_one(pages + i * PAGE);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 
+static void populate(void *address)
+{
+	madvise(address, PAGE, MADV_POPULATE_WRITE);
+}
+
 SIMPLE_FIXTURE(preempted, set_up)
+
+FIXTURE_VARIANT(preempted) {
+	const char *event;
+	void (*raise)(void *address);
+};
+
+FIXTURE_VARIANT_ADD(preempted, page_fault) { "page_fault_exit", raise_write };
+FIXTURE_VARIANT_ADD(preempted, mm_fault) { "mm_fault", populate };
 
 /* Some are preempted, as often at least as getrusage() says. */
 TEST_F_TIMEOUT(preempted, flag, 120)
 {
 	struct child child;
 	struct trace trace;
+	char event[32];
 	int count = 0;
 
 	if (!kernel_is_preemptible())
 		SKIP(return, "the kernel cannot be preempted");
+	raise_one = variant->raise;
 	start(_metadata, &child, raise_preempted);
-	turn_on(_metadata, "traps/page_fault_exit");
+	snprintf(event, sizeof(event), "traps/%s", variant->event);
+	turn_on(_metadata, event);
 	let_work(_metadata, &child, &trace);
 	for (int i = 0; i < trace.count; i++)
 		count += !!(trace.records[i].flags & PREEMPTED);

@@ -151,13 +151,3 @@ void userfault_copy(void *address)
 
 	ioctl(userfault, UFFDIO_COPY, &copy);
 }
-
-char *userfault_map_poisoned(void)
-{
-	char *map = userfault_map(ROUNDS, NULL);
-	struct uffdio_poison poison = {
-		.range	= { (unsigned long)map, ROUNDS * PAGE },
-	};
-
-	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
-}

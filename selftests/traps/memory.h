@@ -28,6 +28,5 @@ void read_pipe(void *address);
 extern int userfault;
 char *userfault_map(int pages, void (*on_fault)(void *address));
 void userfault_copy(void *address);
-char *userfault_map_poisoned(void);
 
 #endif

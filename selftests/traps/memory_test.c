@@ -7,8 +7,10 @@
  * files also mkfs.ext4 and a loop device.
  */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -80,6 +82,16 @@ static void migrate_and_copy(void *address)
 static char *map_migrating(void)
 {
 	return migrate() ? NULL : userfault_map(ROUNDS, migrate_and_copy);
+}
+
+static char *map_poisoned(void)
+{
+	char *map = userfault_map(ROUNDS, NULL);
+	struct uffdio_poison poison = {
+		.range	= { (unsigned long)map, ROUNDS * PAGE },
+	};
+
+	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
 }
 
 static char *map_guarded(void)
@@ -171,8 +183,8 @@ VARIANT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETR
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
 VARIANT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
 	.absent = "no userfaultfd, or one CPU only");
-VARIANT(read_poisoned, userfault_map_poisoned, read_byte, "USER", "HWPOISON", 0,
-	.ip = raise_read_ip, .resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
+VARIANT(read_poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no UFFDIO_POISON");
 VARIANT(read_guarded, map_guarded, read_byte, "USER", "SIGSEGV", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");

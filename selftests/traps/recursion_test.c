@@ -125,8 +125,8 @@ TEST_F_TIMEOUT(recording, kprobes, 120)
 	} probes[] = {
 		{ "trace_event_raw_event_page_fault_exit", FAULTS },
 		{ "trace_event_raw_event_trap_exit", BREAKPOINTS },
-		{ "rcu_is_watching" }, { "trace_event_buffer_reserve" },
-		{ "trace_event_buffer_commit" }, { "trace_buffer_lock_reserve" },
+		{ "trace_event_buffer_reserve" }, { "trace_event_buffer_commit" },
+		{ "trace_buffer_lock_reserve" },
 		{ "ring_buffer_lock_reserve" }, { "ring_buffer_unlock_commit" },
 		{ "local_clock" }, { "sched_clock" }, { "filter_match_preds" },
 		{ "event_triggers_call" }, { "event_hist_trigger" }, { "tracing_map_insert" },

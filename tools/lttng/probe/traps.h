@@ -175,7 +175,8 @@ LTTNG_TRACEPOINT_EVENT_MAP(mm_fault,
 	TP_FIELDS(
 		ctf_integer_hex(unsigned long, address, address)
 		ctf_integer(unsigned int, fault_flags, fault_flags)
-		ctf_integer(bool, own_mm, mm == current->mm)
+		ctf_integer(unsigned int, mm_id, mm_ptr_to_hash(mm))
+		ctf_integer(bool, curr, current->mm == mm && !(current->flags & PF_KTHREAD))
 		ctf_enum(traps_result, u8, result, result)
 		traps_ctf_flags
 		ctf_integer(u64, duration, duration)
