@@ -140,7 +140,8 @@ VARIANT(read_own, map_untouched, read_own, REMOTE " mm_id=* curr=1", "MINOR");
 VARIANT(write_other, map_in_other, write_other, "WRITE|" REMOTE " mm_id=* curr=0", "MINOR");
 VARIANT(write_mem, map_untouched, write_mem, "WRITE|*REMOTE mm_id=* curr=1", "MINOR");
 VARIANT(futex, map_untouched, add_in_futex, "WRITE mm_id=* curr=1", "MINOR");
-VARIANT(file, map_uncached, read_own, "*REMOTE mm_id=* curr=1", "RETRY", .again = "MAJOR", .absent = NO_FILE);
+VARIANT(file, map_uncached, read_own, "*REMOTE mm_id=* curr=1", "RETRY", .again = "MAJOR",
+	.absent = NO_FILE);
 VARIANT(userfault, map_missing, read_own, REMOTE " mm_id=* curr=1", "RETRY", .flags = SLEPT,
 	.absent = "no userfaultfd");
 VARIANT(beyond_eof, map_beyond_eof, read_own, REMOTE " mm_id=* curr=1", "SIGBUS", .error = EFAULT);
