@@ -104,6 +104,43 @@ static void json_lines(const struct sample *sample, enum table table)
 	free_lines(line, nr);
 }
 
+static void json_member(const char *name, const char *text)
+{
+	printf(",\"%s\":", name);
+	json_string(text);
+}
+
+static void json_fault(const struct fault *fault, bool first)
+{
+	printf("%s{\"duration\":%" PRIu64 ",\"pid\":%d", first ? "" : ",", fault->duration,
+	       fault->row.pid);
+	json_member("command", fault->row.comm);
+	json_member("result", result_name(fault->result));
+	json_member("flags", fault->flag_names);
+	json_member("in", fault->kind);
+	json_member("at", fault->at);
+	json_member("by", fault->by);
+	putchar('}');
+}
+
+static void json_worst(const struct sample *sample)
+{
+	struct task_time *time;
+	size_t nr, i;
+
+	each_worst(json_fault);
+	printf("],\"tasks\":[");
+	time = top_times(&sample->table[WORST], &nr);
+	for (i = 0; i < nr; i++) {
+		printf("%s{\"pid\":%d", i ? "," : "", time[i].pid);
+		json_member("command", time[i].comm);
+		printf(",\"count\":%" PRIu64 ",\"time\":%" PRIu64 ",\"waiting\":%" PRIu64
+		       ",\"preempted\":%" PRIu64 ",\"working\":%" PRIu64 "}", time[i].count,
+		       time[i].total, time[i].waiting, time[i].preempted, time[i].working);
+	}
+	free(time);
+}
+
 void print_json(struct sample *sample)
 {
 	unsigned int i;
@@ -127,6 +164,8 @@ void print_json(struct sample *sample)
 			each_duration(sample, json_latency);
 		else if (i == TASKS)
 			json_tasks(sample);
+		else if (i == WORST)
+			json_worst(sample);
 		else
 			json_lines(sample, i);
 		printf("]}");

@@ -20,16 +20,17 @@ struct options options = {
 static const char usage[] =
 	"usage: trapstat [-alstv] [options] [interval [count]]\n"
 	"       trapstat [-alstv] [options] -c command [argument ...]\n"
-	"       trapstat report [-alstv] [-n rows] [--json] file ...\n"
+	"       trapstat report [-alstv] [-w faults] [-n rows] [--json] file ...\n"
 	"       trapstat report --chrome file ... >trace.json\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
 	"  -l  latencies                               -c          run a command, only it\n"
 	"  -t  tasks                                   -o FILE     record with trace-cmd, too\n"
 	"  -a  pages that faulted                      -m KB       its buffer per CPU (4096)\n"
-	"  -s  where from                              -n ROWS     of -t, -a, -s (10)\n"
+	"  -s  where from                              -n ROWS     of -t, -a, -s, -w (10)\n"
 	"  -b NS  -l in steps of NS, not powers of 2   -S ENTRIES  of a histogram (65536)\n"
-	"  --json  a line of JSON for each report      -h          this\n";
+	"  --json  a line of JSON for each report      -h          this\n"
+	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
 static unsigned long number(const char *what, const char *text, unsigned long min,
 			    unsigned long max)
@@ -81,7 +82,7 @@ void parse_options(int argc, char **argv, bool report)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	const char *letters = report ? "+:alstvn:h" : "+:alstvb:cp:o:m:n:S:h";
+	const char *letters = report ? "+:alstvw:n:h" : "+:alstvb:cp:o:m:n:S:h";
 	bool command = false;
 	unsigned int i;
 	int letter;
@@ -102,6 +103,10 @@ void parse_options(int argc, char **argv, bool report)
 			break;
 		case 's':
 			options.table[FROM] = true;
+			break;
+		case 'w':
+			options.table[WORST] = true;
+			options.worst = number("-w", optarg, 1, 10000);
 			break;
 		case 'b':
 			options.buckets = number("-b", optarg, 2, 1000000000);
@@ -146,7 +151,7 @@ void parse_options(int argc, char **argv, bool report)
 	if (options.chrome && !report)
 		bad_usage("--chrome: only of a report");
 	if (options.chrome && (i < TABLES || options.json))
-		bad_usage("--chrome: it has no tables: without -alstv and --json");
+		bad_usage("--chrome: it has no tables: without -alstvw and --json");
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {
 		if (optind == argc)

@@ -10,7 +10,7 @@
 
 const char * const table_names[] = {
 	[BY_CPU] = "vectors", [LATENCY] = "latencies", [TASKS] = "tasks",
-	[ADDRESSES] = "addresses", [FROM] = "from",
+	[ADDRESSES] = "addresses", [FROM] = "from", [WORST] = "worst",
 };
 
 static void note_missing(const struct sample *sample, enum table table)

@@ -23,6 +23,30 @@ struct line {
 	uint64_t	count;
 };
 
+/* A page fault, and its names */
+struct fault {
+	uint64_t	duration;
+	uint64_t	address;
+	unsigned int	result;
+	unsigned int	flags;
+	struct row	row;		/* its task and ip */
+	const char	*kind;
+	char		*at;
+	char		*by;
+	char		*flag_names;
+};
+
+/* The page faults of a task, and their time */
+struct task_time {
+	pid_t		pid;
+	const char	*comm;
+	uint64_t	count;
+	uint64_t	total;
+	uint64_t	waiting;	/* of those that slept */
+	uint64_t	preempted;	/* of those that did not sleep and lost the CPU */
+	uint64_t	working;
+};
+
 /* output.c */
 extern const char * const table_names[];
 
@@ -36,6 +60,10 @@ struct row **top_tasks(const struct rows *rows, size_t *nr);
 const struct row *end_of(const struct rows *rows);
 struct line *top_lines(const struct sample *sample, enum table table, size_t *nr);
 void free_lines(struct line *lines, size_t nr);
+
+/* worst.c */
+void each_worst(void (*call)(const struct fault *fault, bool first));
+struct task_time *top_times(const struct rows *rows, size_t *nr);
 
 /* text.c, json.c */
 void print_text(struct sample *sample);

@@ -16,6 +16,11 @@ static void add(enum table table, const struct row *row)
 		rows_add(&sample.table[table], row);
 }
 
+static bool names_places(void)
+{
+	return options.table[ADDRESSES] || options.table[FROM] || options.table[WORST];
+}
+
 static void count(const struct exception *e)
 {
 	struct row row = { .vector = e->vector, .count = 1 };
@@ -31,7 +36,7 @@ static void count(const struct exception *e)
 
 	row.value = e->ip;
 	add(FROM, &row);
-	if (!(e->ip >> 63) && (options.table[ADDRESSES] || options.table[FROM])) {
+	if (!(e->ip >> 63) && names_places()) {
 		user++;
 		unmapped += !procmaps_find(e->pid, e->ip, &place);
 	}
@@ -51,6 +56,8 @@ static void on_exception(const struct exception *e)
 		row.value = e->duration;
 		row.sum = e->duration;
 		add(LATENCY, &row);
+		if (options.table[WORST] && e->vector == VECTOR_PF)
+			worst_add(&sample.table[WORST], e);
 	}
 }
 
@@ -62,6 +69,7 @@ static void read_recording(struct recording *recording, const char *name)
 	memset(&sample, 0, sizeof(sample));
 	user = 0;
 	unmapped = 0;
+	worst_restart();
 	recording_open(recording, name);
 	recording_read(recording, &reader);
 	sample.title = name;
@@ -117,6 +125,7 @@ static int report_all(struct sample *all)
 	options.table[TASKS] = false;
 	options.table[ADDRESSES] = false;
 	options.table[FROM] = false;
+	options.table[WORST] = false;
 	if (!options.table[BY_CPU] && !options.table[LATENCY])
 		return 0;
 	rows_merge(&all->table[BY_CPU]);

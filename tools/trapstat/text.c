@@ -25,7 +25,7 @@ void output_check_width(void)
 {
 	static const unsigned int needed[TABLES] = {
 		[BY_CPU] = NAME_WIDTH + CPU_WIDTH, [LATENCY] = 70, [TASKS] = 50,
-		[ADDRESSES] = 50, [FROM] = 50,
+		[ADDRESSES] = 50, [FROM] = 50, [WORST] = 80,
 	};
 	unsigned int width = terminal_width(), i;
 
@@ -198,6 +198,39 @@ static void print_lines(const struct sample *sample, enum table table)
 	free_lines(line, nr);
 }
 
+static void print_fault(const struct fault *fault, bool first)
+{
+	unsigned int width = terminal_width();
+	char *line;
+
+	if (first)
+		printf(" duration     pid command         result   flags; at; by\n");
+	line = print_string("%s; %s %s; %s", fault->flag_names, fault->kind, fault->at, fault->by);
+	print_ns(fault->duration);
+	printf(" %7d %-15s %-8s %.*s\n", fault->row.pid, fault->row.comm,
+	       result_name(fault->result), width > 44 ? (int)width - 44 : INT_MAX, line);
+	free(line);
+}
+
+static void print_times(const struct sample *sample)
+{
+	struct task_time *time;
+	size_t nr, i;
+
+	printf("%7s %-15s %10s %9s %9s %9s %9s\n", "pid", "command", "faults", "time", "waiting",
+	       "preempted", "working");
+	time = top_times(&sample->table[WORST], &nr);
+	for (i = 0; i < nr; i++) {
+		printf("%7d %-15s %10" PRIu64, time[i].pid, time[i].comm, time[i].count);
+		print_ns(time[i].total);
+		print_ns(time[i].waiting);
+		print_ns(time[i].preempted);
+		print_ns(time[i].working);
+		printf("\n");
+	}
+	free(time);
+}
+
 void print_text(struct sample *sample)
 {
 	if (sample->title)
@@ -212,6 +245,10 @@ void print_text(struct sample *sample)
 		print_lines(sample, ADDRESSES);
 	if (options.table[FROM])
 		print_lines(sample, FROM);
+	if (options.table[WORST]) {
+		each_worst(print_fault);
+		print_times(sample);
+	}
 	printf("\n");
 }
 

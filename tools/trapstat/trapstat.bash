@@ -18,12 +18,12 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v --chrome --json --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v -w --chrome --json --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
 	-p) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current")) ;;
-	-b | -m | -n | -S) COMPREPLY=() ;;
+	-b | -m | -n | -S | -w) COMPREPLY=() ;;
 	*)
 		if [[ $current == -* ]]; then
 			COMPREPLY=($(compgen -W "$options" -- "$current"))

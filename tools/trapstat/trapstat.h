@@ -23,7 +23,7 @@
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3 };
 
-enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, TABLES };
+enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, WORST, TABLES };
 
 /* The buckets of durations: exact, powers of two, or any other value: steps of so many ns. */
 enum { EXACT = 0, LOG2 = 1 };
@@ -36,6 +36,7 @@ struct options {
 	bool		chrome;
 	unsigned long	buckets;
 	unsigned long	top;
+	unsigned long	worst;
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
@@ -58,9 +59,9 @@ struct row {
 	unsigned int	result;		/* LATENCY */
 	unsigned int	cpu;		/* BY_CPU: column */
 	pid_t		pid;
-	uint64_t	value;		/* upper bound of the duration, page or ip */
+	uint64_t	value;		/* upper bound of the duration, page, ip or flags */
 	uint64_t	count;
-	uint64_t	sum;		/* LATENCY: ns */
+	uint64_t	sum;		/* LATENCY, WORST: ns */
 	char		comm[COMM_LEN];
 };
 
@@ -182,6 +183,12 @@ char *name_of_page(const struct row *row, const char **kind);
 /* report.c, chrome.c */
 int report_main(int nr_files, char **files);
 int chrome_main(int nr_files, char **files);
+
+/* worst.c: -w of a report */
+struct exception;
+
+void worst_add(struct rows *rows, const struct exception *e);
+void worst_restart(void);
 
 /* output.c */
 void output_check_width(void);

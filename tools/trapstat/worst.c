@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * worst.c - the longest page faults of a recording, and the time of each task in page faults
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "recording.h"
+#include "output.h"
+
+#define FLAG_SLEPT	0x01
+#define FLAG_PREEMPTED	0x02
+
+static struct fault *faults;	/* the longest first */
+static size_t nr_faults;
+
+static void keep(const struct exception *e)
+{
+	struct fault *fault;
+	size_t at;
+
+	faults = allocate(faults, options.worst * sizeof(*faults));
+	for (at = nr_faults; at && faults[at - 1].duration < e->duration; at--)
+		;
+	if (at == options.worst)
+		return;
+	if (nr_faults < options.worst)
+		nr_faults++;
+	fault = &faults[at];
+	memmove(fault + 1, fault, (nr_faults - at - 1) * sizeof(*fault));
+	*fault = (struct fault){ .duration = e->duration, .address = e->address,
+				 .result = e->result, .flags = e->flags };
+	fault->row.pid = e->pid;
+	fault->row.value = e->ip;
+	strncpy(fault->row.comm, e->comm, COMM_LEN - 1);
+}
+
+void worst_add(struct rows *rows, const struct exception *e)
+{
+	struct row row = { .vector = VECTOR_PF, .pid = e->pid, .count = 1 };
+
+	keep(e);
+	row.value = e->flags;
+	row.sum = e->duration;
+	strncpy(row.comm, e->comm, COMM_LEN - 1);
+	rows_add(rows, &row);
+}
+
+/* Before the next recording. */
+void worst_restart(void)
+{
+	nr_faults = 0;
+}
+
+/* Valid until the recording is closed; the caller frees the names. */
+void each_worst(void (*call)(const struct fault *fault, bool first))
+{
+	struct fault fault;
+	struct row page;
+	size_t i;
+
+	for (i = 0; i < nr_faults; i++) {
+		fault = faults[i];
+		page = fault.row;
+		page.value = fault.address;
+		fault.at = name_of_page(&page, &fault.kind);
+		fault.by = symbol_of_ip(&fault.row);
+		fault.flag_names = flags_name(fault.flags);
+		call(&fault, !i);
+		free(fault.at);
+		free(fault.by);
+		free(fault.flag_names);
+	}
+}
+
+static int compare_pid(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct task_time *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The rows of WORST, added up by task, those with the most time first. */
+struct task_time *top_times(const struct rows *rows, size_t *nr)
+{
+	struct task_time *times = allocate(NULL, (rows->nr + 1) * sizeof(*times)), *time;
+	const struct row *row;
+	size_t i;
+
+	*nr = 0;
+	if (rows->nr)
+		qsort(rows->row, rows->nr, sizeof(*rows->row), compare_pid);
+	for (i = 0; i < rows->nr; i++) {
+		row = &rows->row[i];
+		if (!i || row->pid != row[-1].pid)
+			times[(*nr)++] = (struct task_time){ .pid = row->pid, .comm = row->comm };
+		time = &times[*nr - 1];
+		time->count += row->count;
+		time->total += row->sum;
+		if (row->value & FLAG_SLEPT)
+			time->waiting += row->sum;
+		else if (row->value & FLAG_PREEMPTED)
+			time->preempted += row->sum;
+		else
+			time->working += row->sum;
+	}
+	qsort(times, *nr, sizeof(*times), compare_time);
+	if (*nr > options.top)
+		*nr = options.top;
+	return times;
+}
