@@ -290,20 +290,26 @@ static void splice_page(void *address)
 	close(fds[1]);
 }
 
-/* A debugger changes its child. */
-static void poke(void *address)
-{
-	pid_t pid = fork();
+static pid_t debugged;
 
-	if (!pid) {
+/* Shared with a process that this one debugs, and that has stopped */
+static char *map_debugged(void)
+{
+	char *map = map_filled();
+
+	debugged = map ? fork() : -1;
+	if (!debugged) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
 		_exit(0);
 	}
-	waitpid(pid, NULL, 0);
-	ptrace(PTRACE_POKEDATA, pid, address, 1);
-	ptrace(PTRACE_CONT, pid, NULL, 0);
-	waitpid(pid, NULL, 0);
+	return waitpid(debugged, NULL, 0) == debugged ? map : NULL;
+}
+
+static void poke(void *address)
+{
+	ptrace(PTRACE_POKEDATA, debugged, address, 1);
 }
 
 static int direct = -1;
@@ -365,7 +371,7 @@ SEVERAL(poisoned_read_remotely, map_poisoned, read_remotely, "mm_fault", "HWPOIS
 	"no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
 SEVERAL(spliced, map_untouched, splice_page, "mm_fault", "MINOR");
 SEVERAL(registered, map_for_ring, register_buffer, "mm_fault", "MINOR", "no io_uring");
-SEVERAL(poked, map_filled, poke, "mm_fault", "MINOR");
+SEVERAL(poked, map_debugged, poke, "mm_fault", "MINOR");
 SEVERAL(read_directly, map_direct, read_directly, "mm_fault", "MINOR",
 	"no ext4 file system on a loop device can be made");
 
