@@ -108,11 +108,11 @@ static void do_work(work_t work, int marker, int round)
 
 	if (write(marker, TRACE_BEGIN, strlen(TRACE_BEGIN)) < 0)
 		report->failed = true;
-	getrusage(RUSAGE_SELF, &before);
+	getrusage(RUSAGE_THREAD, &before);
 	start = now();
 	work(report, round);
 	report->time = now() - start;
-	getrusage(RUSAGE_SELF, &after);
+	getrusage(RUSAGE_THREAD, &after);
 	if (write(marker, TRACE_END, strlen(TRACE_END)) < 0)
 		report->failed = true;
 

@@ -24,7 +24,7 @@ struct report {
 	unsigned long long time;	/* nanoseconds that the work took */
 	unsigned long address;		/* what was accessed */
 	long step;			/* to that of the next round */
-	/* getrusage() of the work */
+	/* getrusage() of the work, of the thread that does it */
 	unsigned long minflt, majflt, nvcsw, nivcsw;
 	bool failed;			/* preparations failed */
 	int error;			/* errno of a system call that raised */
