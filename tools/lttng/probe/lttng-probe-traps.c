@@ -6,7 +6,6 @@
 #include <lttng/tracer.h>
 
 /* The kernel's own declarations, which those below must match. */
-#include <trace/events/kmem.h>
 #include <trace/events/mm_fault.h>
 #include <trace/events/traps.h>
 

@@ -162,6 +162,7 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
 	)
 )
 
+/* Without mm_id, which modules cannot compute. */
 LTTNG_TRACEPOINT_EVENT_MAP(mm_fault,
 
 	traps_mm_fault,
@@ -175,7 +176,6 @@ LTTNG_TRACEPOINT_EVENT_MAP(mm_fault,
 	TP_FIELDS(
 		ctf_integer_hex(unsigned long, address, address)
 		ctf_integer(unsigned int, fault_flags, fault_flags)
-		ctf_integer(unsigned int, mm_id, mm_ptr_to_hash(mm))
 		ctf_integer(bool, curr, current->mm == mm && !(current->flags & PF_KTHREAD))
 		ctf_enum(traps_result, u8, result, result)
 		traps_ctf_flags
