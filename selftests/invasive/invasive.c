@@ -95,17 +95,6 @@ bool kernel_is_preemptible(void)
 /* --- Memory */
 
 /* A page of what is mapped in round 0, also told to the parent. NULL: there is none. */
-void *page_of_round(struct report *report, int round, char *(*map)(void))
-{
-	static char *pages;
-
-	if (!round)
-		pages = map();
-	report->failed = !pages;
-	report->address = pages ? (unsigned long)pages + round * PAGE : 0;
-	return (void *)report->address;
-}
-
 /* Shared by a program's processes; NULL: cannot be made. */
 struct spin *spin_map(void)
 {

@@ -23,8 +23,6 @@ bool trace_is_on(const char *file);
 int trace_truncate(const char *file);
 long trace_stat(const char *name);
 
-void *page_of_round(struct report *report, int round, char *(*map)(void));
-
 /* Breakpoints in the kernel, each known by a number; kprobe_add() makes number 0. */
 int kprobe_add(const char *function);
 int kprobe_add_at(unsigned long address, int n);

@@ -89,6 +89,17 @@ char *map_uncached(void)
 	return map == MAP_FAILED || madvise(map, ROUNDS * PAGE, MADV_RANDOM) ? NULL : map;
 }
 
+void *page_of_round(struct report *report, int round, char *(*map)(void))
+{
+	static char *pages;
+
+	if (!round)
+		pages = map();
+	report->failed = !pages;
+	report->address = pages ? (unsigned long)pages + round * PAGE : 0;
+	return (void *)report->address;
+}
+
 /* The kernel writes one byte to the address. Sets errno to 0 or the error. */
 void read_pipe(void *address)
 {

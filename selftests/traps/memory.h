@@ -19,6 +19,9 @@ char *map_read_only(void);
 char *map_beyond_eof(void);
 char *map_uncached(void);
 
+/* That of this round, of what @map() returned in round 0; NULL: failed. */
+void *page_of_round(struct report *report, int round, char *(*map)(void));
+
 void read_pipe(void *address);
 
 /*

@@ -148,16 +148,10 @@ VARIANT(beyond_eof, map_beyond_eof, read_own, REMOTE " mm_id=* curr=1", "SIGBUS"
 
 static void cause_fault(struct report *report, int round)
 {
-	static char *map;
+	void *page = page_of_round(report, round, fault_map);
 
-	if (!round)
-		map = fault_map();
-	if (!map) {
-		report->failed = true;
-		return;
-	}
-	report->address = (unsigned long)map + round * PAGE;
-	report->error = fault_cause((void *)report->address);
+	if (page)
+		report->error = fault_cause(page);
 }
 
 /* The child causes it once untraced. */
