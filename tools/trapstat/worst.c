@@ -18,7 +18,8 @@ static void keep(const struct exception *e)
 	struct fault *fault;
 	size_t at;
 
-	faults = allocate(faults, options.worst * sizeof(*faults));
+	if (!faults)
+		faults = allocate(NULL, options.worst * sizeof(*faults));
 	for (at = nr_faults; at && faults[at - 1].duration < e->duration; at--)
 		;
 	if (at == options.worst)
