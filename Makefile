@@ -15,6 +15,7 @@ help:
 	@echo '  make demo CMD="..."      trace a command of yours'
 	@echo '  make check               the checks that CI runs'
 	@echo '  make check-all           all checks: also the gates, debug kernels, upstream suites, a storm'
+	@echo '  make check-all CONTINUE=1       without those that have passed with the same commit'
 	@echo '  make check-NAME          one of them'
 	@echo '  make checks              list them, with the time that each took here'
 	@echo
