@@ -207,7 +207,7 @@ static int module_unload(const char *name, const char *unused)
 {
 	/* A process that is being ended may still have its file open. */
 	for (int i = 0; syscall(SYS_delete_module, name, O_NONBLOCK) && errno != ENOENT; i++) {
-		if (errno != EAGAIN || i == 200)
+		if (errno != EAGAIN || i == 3000)
 			return -errno;
 		usleep(10000);
 	}

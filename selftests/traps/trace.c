@@ -164,7 +164,7 @@ bool trace_available(void)
 /* A dying child may hold the instance for another moment. */
 int trace_remove(const char *path, const char *unused)
 {
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 3000; i++) {
 		if (!rmdir(path) || errno == ENOENT)
 			return 0;
 		if (errno != EBUSY)

@@ -112,6 +112,8 @@ static void json_member(const char *name, const char *text)
 
 static void json_fault(const struct fault *fault, bool first)
 {
+	size_t i;
+
 	printf("%s{\"duration\":%" PRIu64 ",\"pid\":%d", first ? "" : ",", fault->duration,
 	       fault->row.pid);
 	json_member("command", fault->row.comm);
@@ -120,7 +122,14 @@ static void json_fault(const struct fault *fault, bool first)
 	json_member("in", fault->kind);
 	json_member("at", fault->at);
 	json_member("by", fault->by);
-	putchar('}');
+	json_member("event", fault->no_exception ? "mm_fault" : "page_fault_exit");
+	printf(",\"stack\":[");
+	for (i = 0; i < fault->nr_callers; i++) {
+		if (i)
+			putchar(',');
+		json_string(fault->stack[i]);
+	}
+	printf("]}");
 }
 
 static void json_worst(const struct sample *sample)

@@ -5,7 +5,7 @@
 #ifndef TRAPSTAT_OUTPUT_H
 #define TRAPSTAT_OUTPUT_H
 
-#include "trapstat.h"
+#include "recording.h"
 
 struct durations {
 	uint64_t	count;
@@ -30,9 +30,16 @@ struct fault {
 	unsigned int	result;
 	unsigned int	flags;
 	struct row	row;		/* its task and ip */
+	bool		no_exception;
+	bool		remote;
+	uint64_t	ts;
+	unsigned int	cpu;
+	uint64_t	callers[STACK_DEPTH];
+	size_t		nr_callers;
 	const char	*kind;
 	char		*at;
 	char		*by;
+	char		*stack[STACK_DEPTH];	/* callers */
 	char		*flag_names;
 };
 

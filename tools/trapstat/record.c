@@ -63,7 +63,7 @@ static char *list_pids(const pid_t *pids, size_t nr)
 void record_start(const pid_t *pids, size_t nr)
 {
 	int lock, file, status = 0, tries = 0;
-	char *argv[16], **arg = argv;
+	char *argv[18], **arg = argv;
 	char *buffer_kb;
 
 	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -83,6 +83,10 @@ void record_start(const pid_t *pids, size_t nr)
 	*arg++ = SYSTEM;
 	*arg++ = "-o";
 	*arg++ = (char *)options.record;
+	if (options.user_stack) {
+		*arg++ = "-O";
+		*arg++ = "userstacktrace";
+	}
 	if (nr) {
 		*arg++ = "-c";
 		*arg++ = "-P";

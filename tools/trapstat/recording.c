@@ -3,6 +3,7 @@
  * recording.c - reads the exceptions in a recording of trace-cmd
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <trace-cmd.h>
 #include "recording.h"
@@ -13,7 +14,14 @@ struct buffer {
 	struct tep_handle	*tep;
 	struct tep_event	*trap_entry, *trap_exit;
 	struct tep_event	*fault_entry, *fault_exit;
+	struct tep_event	*mm_fault;
 	struct tep_event	*sched_switch;
+	struct tep_event	*user_stack;
+	struct last {
+		struct tep_event	*event;
+		uint64_t		ts;
+	} *last;				/* of each CPU */
+	int			nr_cpus;
 };
 
 static uint64_t field(struct buffer *buffer, struct tep_event *event, const char *name,
@@ -27,6 +35,23 @@ static uint64_t field(struct buffer *buffer, struct tep_event *event, const char
 	return value;
 }
 
+static const char *comm(struct buffer *buffer, pid_t pid)
+{
+	const char *name = tep_data_comm_from_pid(buffer->tep, pid);
+
+	return name ? name : "?";
+}
+
+static void seen(struct buffer *buffer, const struct tep_record *record)
+{
+	struct recording *recording = buffer->recording;
+
+	if (!recording->first || record->ts < recording->first)
+		recording->first = record->ts;
+	if (record->ts > recording->last)
+		recording->last = record->ts;
+}
+
 /* Count entries; if a recording has only exits, count those. */
 static void read_exception(struct buffer *buffer, struct tep_event *event,
 			   struct tep_record *record, int cpu)
@@ -37,9 +62,7 @@ static void read_exception(struct buffer *buffer, struct tep_event *event,
 	e.is_exit = event == buffer->trap_exit || event == buffer->fault_exit;
 	e.counts = !e.is_exit || !(fault ? buffer->fault_entry : buffer->trap_entry);
 	e.pid = tep_data_pid(buffer->tep, record);
-	e.comm = tep_data_comm_from_pid(buffer->tep, e.pid);
-	if (!e.comm)
-		e.comm = "?";
+	e.comm = comm(buffer, e.pid);
 	e.vector = fault ? VECTOR_PF : field(buffer, event, "vector", record);
 	e.error_code = field(buffer, event, "error_code", record);
 	e.ip = field(buffer, event, "ip", record);
@@ -53,11 +76,64 @@ static void read_exception(struct buffer *buffer, struct tep_event *event,
 		e.flags = field(buffer, event, "flags", record);
 		e.duration = field(buffer, event, "duration", record);
 	}
-	if (!buffer->recording->first || record->ts < buffer->recording->first)
-		buffer->recording->first = record->ts;
-	if (record->ts > buffer->recording->last)
-		buffer->recording->last = record->ts;
+	seen(buffer, record);
 	buffer->reader->exception(&e);
+}
+
+static void read_mm_fault(struct buffer *buffer, struct tep_record *record, int cpu)
+{
+	struct tep_event *event = buffer->mm_fault;
+	struct exception e = {
+		.ts		= record->ts,
+		.cpu		= cpu,
+		.pid		= tep_data_pid(buffer->tep, record),
+		.is_exit	= true,
+		.no_exception	= true,
+		.address	= field(buffer, event, "address", record),
+		.remote		= !field(buffer, event, "curr", record),
+		.result		= field(buffer, event, "result", record),
+		.flags		= field(buffer, event, "flags", record),
+		.duration	= field(buffer, event, "duration", record),
+	};
+
+	e.comm = comm(buffer, e.pid);
+	seen(buffer, record);
+	buffer->reader->mm_fault(&e);
+}
+
+static void read_user_stack(struct buffer *buffer, struct tep_record *record, int cpu,
+			    uint64_t ts)
+{
+	struct tep_format_field *caller = tep_find_field(buffer->user_stack, "caller");
+	uint64_t callers[STACK_DEPTH];
+	size_t nr = 0, size;
+
+	if (!caller || !caller->arraylen)
+		return;
+	size = caller->size / caller->arraylen;
+	for (; nr < caller->arraylen && nr < STACK_DEPTH; nr++) {
+		callers[nr] = tep_read_number(buffer->tep,
+					      record->data + caller->offset + nr * size, size);
+		if (!callers[nr])
+			break;
+	}
+	if (nr)
+		buffer->reader->user_stack(ts, cpu, callers, nr);
+}
+
+/* Returns the event before it on this CPU. */
+static struct last remember(struct buffer *buffer, struct tep_event *event, uint64_t ts, int cpu)
+{
+	struct last before;
+
+	if (cpu >= buffer->nr_cpus) {
+		buffer->last = allocate(buffer->last, (cpu + 1) * sizeof(*buffer->last));
+		while (buffer->nr_cpus <= cpu)
+			buffer->last[buffer->nr_cpus++] = (struct last){ };
+	}
+	before = buffer->last[cpu];
+	buffer->last[cpu] = (struct last){ event, ts };
+	return before;
 }
 
 static int on_event(struct tracecmd_input *handle, struct tep_record *record, int cpu,
@@ -65,16 +141,23 @@ static int on_event(struct tracecmd_input *handle, struct tep_record *record, in
 {
 	struct buffer *buffer = data;
 	struct tep_event *event = tep_find_event_by_record(buffer->tep, record);
+	const struct reader *reader = buffer->reader;
+	struct last before;
 
 	(void)handle;
 	if (!event)
 		return 0;
+	before = remember(buffer, event, record->ts, cpu);
 	if (event == buffer->trap_entry || event == buffer->trap_exit ||
 	    event == buffer->fault_entry || event == buffer->fault_exit)
 		read_exception(buffer, event, record, cpu);
-	else if (event == buffer->sched_switch && buffer->reader->sched_switch)
-		buffer->reader->sched_switch(record->ts, cpu,
-					     field(buffer, event, "next_pid", record));
+	else if (event == buffer->mm_fault && reader->mm_fault)
+		read_mm_fault(buffer, record, cpu);
+	else if (event == buffer->sched_switch && reader->sched_switch)
+		reader->sched_switch(record->ts, cpu, field(buffer, event, "next_pid", record));
+	else if (event == buffer->user_stack && reader->user_stack && before.event &&
+		 (before.event == buffer->fault_exit || before.event == buffer->mm_fault))
+		read_user_stack(buffer, record, cpu, before.ts);
 	return 0;
 }
 
@@ -102,8 +185,11 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 	buffer.trap_exit = tep_find_event_by_name(tep, SYSTEM, "trap_exit");
 	buffer.fault_entry = tep_find_event_by_name(tep, SYSTEM, "page_fault_entry");
 	buffer.fault_exit = tep_find_event_by_name(tep, SYSTEM, "page_fault_exit");
+	buffer.mm_fault = tep_find_event_by_name(tep, SYSTEM, "mm_fault");
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
-	if (!buffer.trap_entry && !buffer.trap_exit && !buffer.fault_entry && !buffer.fault_exit)
+	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
+	if (!buffer.trap_entry && !buffer.trap_exit && !buffer.fault_entry &&
+	    !buffer.fault_exit && !buffer.mm_fault)
 		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
 		    recording->name);
 	names_load(tep);
@@ -111,6 +197,7 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 	tracecmd_follow_missed_events(handle, on_missed, &buffer);
 	if (tracecmd_iterate_events(handle, NULL, 0, on_event, &buffer))
 		die("%s: cannot read all of its events", recording->name);
+	free(buffer.last);
 	if (reader->buffer_end)
 		reader->buffer_end();
 }

@@ -14,7 +14,9 @@ struct recording {
 	uint64_t		lost;
 };
 
-/* One of the four events. */
+#define STACK_DEPTH	8	/* ftrace's */
+
+/* A page fault without an exception, mm_fault, has no vector, error code, ip and event data. */
 struct exception {
 	uint64_t	ts;
 	unsigned int	cpu;
@@ -27,6 +29,8 @@ struct exception {
 	uint64_t	error_code;
 	uint64_t	ip;
 	uint64_t	address;	/* page faults only */
+	bool		no_exception;
+	bool		remote;		/* mm_fault of another process's address space */
 	uint64_t	event_data;	/* all others */
 	/* exits only */
 	unsigned int	result;
@@ -37,6 +41,9 @@ struct exception {
 /* All functions except the first may be NULL. */
 struct reader {
 	void (*exception)(const struct exception *e);
+	void (*mm_fault)(const struct exception *e);
+	/* of the page fault that ended at @ts */
+	void (*user_stack)(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
 	void (*sched_switch)(uint64_t ts, unsigned int cpu, pid_t next);
 	void (*missed)(uint64_t ts, unsigned int cpu);
 	void (*buffer_end)(void);

@@ -61,15 +61,24 @@ static void on_exception(const struct exception *e)
 	}
 }
 
+static void on_mm_fault(const struct exception *e)
+{
+	worst_add(&sample.table[WORST], e);
+}
+
 static void read_recording(struct recording *recording, const char *name)
 {
-	static const struct reader reader = { .exception = on_exception };
+	struct reader reader = { .exception = on_exception };
 	unsigned int i;
 
 	memset(&sample, 0, sizeof(sample));
 	user = 0;
 	unmapped = 0;
-	worst_restart();
+	if (options.table[WORST]) {
+		worst_restart();
+		reader.mm_fault = on_mm_fault;
+		reader.user_stack = worst_stack;
+	}
 	recording_open(recording, name);
 	recording_read(recording, &reader);
 	sample.title = name;

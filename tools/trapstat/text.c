@@ -202,14 +202,19 @@ static void print_fault(const struct fault *fault, bool first)
 {
 	unsigned int width = terminal_width();
 	char *line;
+	size_t i;
 
 	if (first)
 		printf(" duration     pid command         result   flags; at; by\n");
-	line = print_string("%s; %s %s; %s", fault->flag_names, fault->kind, fault->at, fault->by);
+	line = print_string("%s; %s %s; %s%s", fault->flag_names, fault->kind, fault->at,
+			    fault->no_exception ? "mm_fault, " : "", fault->by);
 	print_ns(fault->duration);
 	printf(" %7d %-15s %-8s %.*s\n", fault->row.pid, fault->row.comm,
 	       result_name(fault->result), width > 44 ? (int)width - 44 : INT_MAX, line);
 	free(line);
+	for (i = 0; i < fault->nr_callers; i++)
+		printf("%35s called by %.*s\n", "", width > 46 ? (int)width - 46 : INT_MAX,
+		       fault->stack[i]);
 }
 
 static void print_times(const struct sample *sample)

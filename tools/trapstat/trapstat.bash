@@ -3,7 +3,7 @@
 
 _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
-	local options='-a -b -c -h -l -m -n -o -p -S -s -t -v --json --help'
+	local options='-a -b -c -h -l -m -n -o -p -S -s -t -u -v --json --help'
 
 	# After -c, complete another command.
 	for ((i = 1; i < COMP_CWORD; i++)); do

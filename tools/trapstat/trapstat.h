@@ -40,6 +40,7 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
+	bool		user_stack;
 	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
@@ -188,6 +189,7 @@ int chrome_main(int nr_files, char **files);
 struct exception;
 
 void worst_add(struct rows *rows, const struct exception *e);
+void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
 void worst_restart(void);
 
 /* output.c */

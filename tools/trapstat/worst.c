@@ -2,9 +2,9 @@
 /*
  * worst.c - the longest page faults of a recording, and the time of each task in page faults
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "recording.h"
 #include "output.h"
 
 #define FLAG_SLEPT	0x01
@@ -29,7 +29,8 @@ static void keep(const struct exception *e)
 	fault = &faults[at];
 	memmove(fault + 1, fault, (nr_faults - at - 1) * sizeof(*fault));
 	*fault = (struct fault){ .duration = e->duration, .address = e->address,
-				 .result = e->result, .flags = e->flags };
+				 .result = e->result, .flags = e->flags, .remote = e->remote,
+				 .no_exception = e->no_exception, .ts = e->ts, .cpu = e->cpu };
 	fault->row.pid = e->pid;
 	fault->row.value = e->ip;
 	strncpy(fault->row.comm, e->comm, COMM_LEN - 1);
@@ -46,6 +47,25 @@ void worst_add(struct rows *rows, const struct exception *e)
 	rows_add(rows, &row);
 }
 
+void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr_faults; i++) {
+		if (faults[i].ts != ts || faults[i].cpu != cpu)
+			continue;
+		if (faults[i].no_exception)
+			faults[i].row.value = *callers;
+		if (faults[i].row.value == *callers) {
+			callers++;
+			nr--;
+		}
+		memcpy(faults[i].callers, callers, nr * sizeof(*callers));
+		faults[i].nr_callers = nr;
+		return;
+	}
+}
+
 /* Before the next recording. */
 void worst_restart(void)
 {
@@ -56,17 +76,29 @@ void worst_restart(void)
 void each_worst(void (*call)(const struct fault *fault, bool first))
 {
 	struct fault fault;
-	struct row page;
-	size_t i;
+	struct row page, caller;
+	size_t i, n;
 
 	for (i = 0; i < nr_faults; i++) {
 		fault = faults[i];
 		page = fault.row;
 		page.value = fault.address;
-		fault.at = name_of_page(&page, &fault.kind);
-		fault.by = symbol_of_ip(&fault.row);
+		if (fault.remote) {
+			fault.kind = "remote";
+			fault.at = print_string("0x%" PRIx64, fault.address);
+		} else {
+			fault.at = name_of_page(&page, &fault.kind);
+		}
+		fault.by = fault.row.value ? symbol_of_ip(&fault.row) : print_string("unknown");
+		for (n = 0; n < fault.nr_callers; n++) {
+			caller = fault.row;
+			caller.value = fault.callers[n] - 1;	/* the call, not what follows it */
+			fault.stack[n] = symbol_of_ip(&caller);
+		}
 		fault.flag_names = flags_name(fault.flags);
 		call(&fault, !i);
+		while (n)
+			free(fault.stack[--n]);
 		free(fault.at);
 		free(fault.by);
 		free(fault.flag_names);

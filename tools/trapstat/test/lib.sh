@@ -1,5 +1,5 @@
-# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: trapstat
-# and raise are built there, and in trapstat/sanitized a trapstat with sanitizers.
+# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: trapstat,
+# raise and slowfault are built there, and in trapstat/sanitized a trapstat with sanitizers.
 # shellcheck shell=sh
 
 . "$(dirname "$0")/../../../ci/checks/guest.sh"
@@ -7,7 +7,8 @@
 trapstat=$1/trapstat/trapstat raise=$1/raise/raise sanitized=$1/trapstat/sanitized/trapstat
 # shellcheck disable=SC2034
 here=$(cd "$(dirname "$0")" && pwd)
-PATH=$1/trapstat:$1/raise:$PATH
+slowfault=$1/slowfault/slowfault
+PATH=$1/trapstat:$1/raise:$1/slowfault:$PATH
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 export LSAN_OPTIONS=suppressions=${sanitized%/*}/libraries:print_suppressions=0
 cd "$(mktemp -d)" || exit 1
