@@ -4,10 +4,11 @@
 
 . "$(dirname "$0")/../../../ci/checks/guest.sh"
 # shellcheck disable=SC2034 # of the scripts
-trapstat=$1/trapstat/trapstat raise=$1/raise/raise sanitized=$1/trapstat/sanitized/trapstat
+trapstat=$1/trapstat/trapstat raise=$1/raise/raise slowfault=$1/slowfault/slowfault
+# shellcheck disable=SC2034
+sanitized=$1/trapstat/sanitized/trapstat
 # shellcheck disable=SC2034
 here=$(cd "$(dirname "$0")" && pwd)
-slowfault=$1/slowfault/slowfault
 PATH=$1/trapstat:$1/raise:$1/slowfault:$PATH
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 export LSAN_OPTIONS=suppressions=${sanitized%/*}/libraries:print_suppressions=0
