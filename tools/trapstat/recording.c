@@ -12,93 +12,48 @@ struct buffer {
 	struct recording	*recording;
 	const struct reader	*reader;
 	struct tep_handle	*tep;
-	struct tep_event	*trap_entry, *trap_exit;
-	struct tep_event	*fault_entry, *fault_exit;
-	struct tep_event	*mm_fault;
+	struct traps_format	*format;
 	struct tep_event	*sched_switch;
 	struct tep_event	*user_stack;
-	struct last {
-		struct tep_event	*event;
-		uint64_t		ts;
-	} *last;				/* of each CPU */
+	struct last {				/* on each CPU */
+		enum traps_type	type;		/* TRAPS_TYPES: another event */
+		uint64_t	ts;
+	} *last;
 	int			nr_cpus;
 };
 
-static uint64_t field(struct buffer *buffer, struct tep_event *event, const char *name,
-		      struct tep_record *record)
+static const struct buffer *reading;
+
+const char *recording_comm(pid_t pid)
+{
+	return tep_data_comm_from_pid(reading->tep, pid) ?: "?";
+}
+
+/* Count entries; if a recording has only exits, count those. No exception, no count. */
+bool recording_counts(const struct traps_event *e)
+{
+	return traps_is_entry(e) || (e->type != TRAPS_MM_FAULT &&
+				     !traps_format_has(reading->format, e->type - 1));
+}
+
+static uint64_t field(struct tep_event *event, const char *name, struct tep_record *record)
 {
 	unsigned long long value;
 
 	if (tep_get_field_val(NULL, event, name, record, &value, 0))
-		die("%s: its %s has no field %s: recorded by another version",
-		    buffer->recording->name, event->name, name);
+		die("%s: its %s has no field %s", reading->recording->name, event->name, name);
 	return value;
 }
 
-static const char *comm(struct buffer *buffer, pid_t pid)
-{
-	const char *name = tep_data_comm_from_pid(buffer->tep, pid);
-
-	return name ? name : "?";
-}
-
-static void seen(struct buffer *buffer, const struct tep_record *record)
+static void read_event(struct buffer *buffer, const struct traps_event *e)
 {
 	struct recording *recording = buffer->recording;
 
-	if (!recording->first || record->ts < recording->first)
-		recording->first = record->ts;
-	if (record->ts > recording->last)
-		recording->last = record->ts;
-}
-
-/* Count entries; if a recording has only exits, count those. */
-static void read_exception(struct buffer *buffer, struct tep_event *event,
-			   struct tep_record *record, int cpu)
-{
-	bool fault = event == buffer->fault_entry || event == buffer->fault_exit;
-	struct exception e = { .ts = record->ts, .cpu = cpu };
-
-	e.is_exit = event == buffer->trap_exit || event == buffer->fault_exit;
-	e.counts = !e.is_exit || !(fault ? buffer->fault_entry : buffer->trap_entry);
-	e.pid = tep_data_pid(buffer->tep, record);
-	e.comm = comm(buffer, e.pid);
-	e.vector = fault ? VECTOR_PF : field(buffer, event, "vector", record);
-	e.error_code = field(buffer, event, "error_code", record);
-	e.ip = field(buffer, event, "ip", record);
-	e.user_mode = field(buffer, event, "user_mode", record);
-	if (fault)
-		e.address = field(buffer, event, "address", record);
-	else
-		e.event_data = field(buffer, event, "event_data", record);
-	if (e.is_exit) {
-		e.result = field(buffer, event, "result", record);
-		e.flags = field(buffer, event, "flags", record);
-		e.duration = field(buffer, event, "duration", record);
-	}
-	seen(buffer, record);
-	buffer->reader->exception(&e);
-}
-
-static void read_mm_fault(struct buffer *buffer, struct tep_record *record, int cpu)
-{
-	struct tep_event *event = buffer->mm_fault;
-	struct exception e = {
-		.ts		= record->ts,
-		.cpu		= cpu,
-		.pid		= tep_data_pid(buffer->tep, record),
-		.is_exit	= true,
-		.no_exception	= true,
-		.address	= field(buffer, event, "address", record),
-		.remote		= !field(buffer, event, "curr", record),
-		.result		= field(buffer, event, "result", record),
-		.flags		= field(buffer, event, "flags", record),
-		.duration	= field(buffer, event, "duration", record),
-	};
-
-	e.comm = comm(buffer, e.pid);
-	seen(buffer, record);
-	buffer->reader->mm_fault(&e);
+	if (!recording->first || e->ts < recording->first)
+		recording->first = e->ts;
+	if (e->ts > recording->last)
+		recording->last = e->ts;
+	buffer->reader->event(e);
 }
 
 static void read_user_stack(struct buffer *buffer, struct tep_record *record, int cpu,
@@ -122,17 +77,17 @@ static void read_user_stack(struct buffer *buffer, struct tep_record *record, in
 }
 
 /* Returns the event before it on this CPU. */
-static struct last remember(struct buffer *buffer, struct tep_event *event, uint64_t ts, int cpu)
+static struct last remember(struct buffer *buffer, enum traps_type type, uint64_t ts, int cpu)
 {
 	struct last before;
 
 	if (cpu >= buffer->nr_cpus) {
 		buffer->last = allocate(buffer->last, (cpu + 1) * sizeof(*buffer->last));
 		while (buffer->nr_cpus <= cpu)
-			buffer->last[buffer->nr_cpus++] = (struct last){ };
+			buffer->last[buffer->nr_cpus++].type = TRAPS_TYPES;
 	}
 	before = buffer->last[cpu];
-	buffer->last[cpu] = (struct last){ event, ts };
+	buffer->last[cpu] = (struct last){ type, ts };
 	return before;
 }
 
@@ -140,23 +95,26 @@ static int on_event(struct tracecmd_input *handle, struct tep_record *record, in
 		    void *data)
 {
 	struct buffer *buffer = data;
-	struct tep_event *event = tep_find_event_by_record(buffer->tep, record);
 	const struct reader *reader = buffer->reader;
+	struct tep_event *event;
+	struct traps_event e;
 	struct last before;
+	bool ours;
 
 	(void)handle;
+	ours = traps_read(buffer->format, record, &e);
+	before = remember(buffer, ours ? e.type : TRAPS_TYPES, record->ts, cpu);
+	if (ours) {
+		read_event(buffer, &e);
+		return 0;
+	}
+	event = tep_find_event_by_record(buffer->tep, record);
 	if (!event)
 		return 0;
-	before = remember(buffer, event, record->ts, cpu);
-	if (event == buffer->trap_entry || event == buffer->trap_exit ||
-	    event == buffer->fault_entry || event == buffer->fault_exit)
-		read_exception(buffer, event, record, cpu);
-	else if (event == buffer->mm_fault && reader->mm_fault)
-		read_mm_fault(buffer, record, cpu);
-	else if (event == buffer->sched_switch && reader->sched_switch)
-		reader->sched_switch(record->ts, cpu, field(buffer, event, "next_pid", record));
-	else if (event == buffer->user_stack && reader->user_stack && before.event &&
-		 (before.event == buffer->fault_exit || before.event == buffer->mm_fault))
+	if (event == buffer->sched_switch && reader->sched_switch)
+		reader->sched_switch(record->ts, cpu, field(event, "next_pid", record));
+	else if (event == buffer->user_stack && reader->user_stack &&
+		 (before.type == TRAPS_PAGE_FAULT_EXIT || before.type == TRAPS_MM_FAULT))
 		read_user_stack(buffer, record, cpu, before.ts);
 	return 0;
 }
@@ -180,19 +138,16 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 {
 	struct tep_handle *tep = tracecmd_get_tep(handle);
 	struct buffer buffer = { .recording = recording, .reader = reader, .tep = tep };
+	const char *missing;
 
-	buffer.trap_entry = tep_find_event_by_name(tep, SYSTEM, "trap_entry");
-	buffer.trap_exit = tep_find_event_by_name(tep, SYSTEM, "trap_exit");
-	buffer.fault_entry = tep_find_event_by_name(tep, SYSTEM, "page_fault_entry");
-	buffer.fault_exit = tep_find_event_by_name(tep, SYSTEM, "page_fault_exit");
-	buffer.mm_fault = tep_find_event_by_name(tep, SYSTEM, "mm_fault");
+	buffer.format = traps_format_new(tep, &missing);
+	if (!buffer.format)
+		die("%s: no %s in it: record with trace-cmd record -e " SYSTEM
+		    " on a kernel of this version", recording->name, missing);
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
 	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
-	if (!buffer.trap_entry && !buffer.trap_exit && !buffer.fault_entry &&
-	    !buffer.fault_exit && !buffer.mm_fault)
-		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
-		    recording->name);
-	names_load(tep);
+	reading = &buffer;
+	names_load(buffer.format);
 	symbols_recorded(tep);
 	tracecmd_follow_missed_events(handle, on_missed, &buffer);
 	if (tracecmd_iterate_events(handle, NULL, 0, on_event, &buffer))

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <event-parse.h>
+#include <libtraps.h>
 
-#define SYSTEM		"traps"
-#define VECTOR_PF	14
+#define SYSTEM		TRAPS_SYSTEM
+#define VECTOR_PF	TRAPS_VECTOR_PF
 #define ALL_RESULTS	UINT_MAX
 #define COMM_LEN	16
 #define PAGE_BYTES	4096
@@ -102,7 +102,7 @@ uint64_t bucket_low(unsigned long buckets, uint64_t high);
 
 /* names.c */
 void names_live(void);
-void names_load(struct tep_handle *tep);
+void names_load(struct traps_format *loaded);
 const char *vector_name(unsigned int vector);
 const char *result_name(unsigned int result);
 char *error_code_name(unsigned int vector, uint64_t code);
@@ -186,9 +186,7 @@ int report_main(int nr_files, char **files);
 int chrome_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
-struct exception;
-
-void worst_add(struct rows *rows, const struct exception *e);
+void worst_add(struct rows *rows, const struct traps_event *e);
 void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
 void worst_restart(void);
 

@@ -13,7 +13,7 @@
 static struct fault *faults;	/* the longest first */
 static size_t nr_faults;
 
-static void keep(const struct exception *e)
+static void keep(const struct traps_event *e)
 {
 	struct fault *fault;
 	size_t at;
@@ -29,21 +29,23 @@ static void keep(const struct exception *e)
 	fault = &faults[at];
 	memmove(fault + 1, fault, (nr_faults - at - 1) * sizeof(*fault));
 	*fault = (struct fault){ .duration = e->duration, .address = e->address,
-				 .result = e->result, .flags = e->flags, .remote = e->remote,
-				 .no_exception = e->no_exception, .ts = e->ts, .cpu = e->cpu };
+				 .result = e->result, .flags = e->flags,
+				 .no_exception = e->type == TRAPS_MM_FAULT,
+				 .remote = e->type == TRAPS_MM_FAULT && !e->curr,
+				 .ts = e->ts, .cpu = e->cpu };
 	fault->row.pid = e->pid;
 	fault->row.value = e->ip;
-	strncpy(fault->row.comm, e->comm, COMM_LEN - 1);
+	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
 }
 
-void worst_add(struct rows *rows, const struct exception *e)
+void worst_add(struct rows *rows, const struct traps_event *e)
 {
 	struct row row = { .vector = VECTOR_PF, .pid = e->pid, .count = 1 };
 
 	keep(e);
 	row.value = e->flags;
 	row.sum = e->duration;
-	strncpy(row.comm, e->comm, COMM_LEN - 1);
+	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	rows_add(rows, &row);
 }
 
