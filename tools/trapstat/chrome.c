@@ -243,10 +243,10 @@ static void on_event(const struct traps_event *e)
 		die("no memory");
 }
 
-static void on_switch(uint64_t ts, unsigned int cpu, pid_t next)
+static void on_switch(const struct task_switch *s)
 {
-	name_cpu(cpu);
-	switch_to(next, ts, cpu, true);
+	name_cpu(s->cpu);
+	switch_to(s->next, s->ts, s->cpu, true);
 }
 
 static void on_missed(uint64_t ts, unsigned int cpu)

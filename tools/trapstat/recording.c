@@ -15,14 +15,19 @@ struct buffer {
 	struct traps_format	*format;
 	struct tep_event	*sched_switch;
 	struct tep_event	*user_stack;
-	struct last {				/* on each CPU */
-		enum traps_type	type;		/* TRAPS_TYPES: another event */
-		uint64_t	ts;
-	} *last;
+	struct tep_event	*kernel_stack;
+	uint64_t		*fault;		/* the last event on each CPU, if it is one's end */
 	int			nr_cpus;
 };
 
+#define TASK_STATES	0xff	/* of prev_state: none is set if the task could have run on */
+
 static const struct buffer *reading;
+
+static bool is_event(const struct tep_event *event, int id)
+{
+	return event && event->id == id;
+}
 
 const char *recording_comm(pid_t pid)
 {
@@ -56,66 +61,88 @@ static void read_event(struct buffer *buffer, const struct traps_event *e)
 	buffer->reader->event(e);
 }
 
-static void read_user_stack(struct buffer *buffer, struct tep_record *record, int cpu,
-			    uint64_t ts)
+/* Returns how many there are; the record has as many as fit. */
+static size_t read_stack(struct tep_event *event, struct tep_record *record,
+			 uint64_t callers[STACK_DEPTH])
 {
-	struct tep_format_field *caller = tep_find_field(buffer->user_stack, "caller");
-	uint64_t callers[STACK_DEPTH];
-	size_t nr = 0, size;
+	struct tep_format_field *caller = tep_find_field(event, "caller");
+	int size, at;
+	size_t nr = 0;
 
-	if (!caller || !caller->arraylen)
-		return;
-	size = caller->size / caller->arraylen;
-	for (; nr < caller->arraylen && nr < STACK_DEPTH; nr++) {
-		callers[nr] = tep_read_number(buffer->tep,
-					      record->data + caller->offset + nr * size, size);
-		if (!callers[nr])
+	if (!caller || !caller->elementsize)
+		return 0;
+	size = caller->elementsize;
+	for (at = caller->offset; at + size <= record->size && nr < STACK_DEPTH; at += size) {
+		callers[nr] = tep_read_number(event->tep, record->data + at, size);
+		if (!callers[nr] || callers[nr] == UINT64_MAX)
 			break;
+		nr++;
 	}
-	if (nr)
-		buffer->reader->user_stack(ts, cpu, callers, nr);
+	return nr;
 }
 
-/* Returns the event before it on this CPU. */
-static struct last remember(struct buffer *buffer, enum traps_type type, uint64_t ts, int cpu)
+static void read_switch(const struct buffer *buffer, struct tep_record *record)
 {
-	struct last before;
+	struct tep_event *event = buffer->sched_switch;
+	struct task_switch s = {
+		.ts		= record->ts,
+		.cpu		= record->cpu,
+		.prev		= field(event, "prev_pid", record),
+		.next		= field(event, "next_pid", record),
+		.preempted	= !(field(event, "prev_state", record) & TASK_STATES),
+	};
 
+	buffer->reader->sched_switch(&s);
+}
+
+static uint64_t *last_fault(struct buffer *buffer, int cpu)
+{
 	if (cpu >= buffer->nr_cpus) {
-		buffer->last = allocate(buffer->last, (cpu + 1) * sizeof(*buffer->last));
+		buffer->fault = allocate(buffer->fault, (cpu + 1) * sizeof(*buffer->fault));
 		while (buffer->nr_cpus <= cpu)
-			buffer->last[buffer->nr_cpus++].type = TRAPS_TYPES;
+			buffer->fault[buffer->nr_cpus++] = 0;
 	}
-	before = buffer->last[cpu];
-	buffer->last[cpu] = (struct last){ type, ts };
-	return before;
+	return &buffer->fault[cpu];
+}
+
+static void read_stacks(struct buffer *buffer, struct tep_record *record, int cpu, int id)
+{
+	const struct reader *reader = buffer->reader;
+	uint64_t callers[STACK_DEPTH], fault = *last_fault(buffer, cpu);
+	size_t nr;
+
+	if (is_event(buffer->user_stack, id) && reader->user_stack && fault) {
+		nr = read_stack(buffer->user_stack, record, callers);
+		if (nr)
+			reader->user_stack(fault, cpu, callers, nr);
+	}
+	if (is_event(buffer->kernel_stack, id) && reader->kernel_stack) {
+		nr = read_stack(buffer->kernel_stack, record, callers);
+		if (nr)
+			reader->kernel_stack(tep_data_pid(buffer->tep, record), callers, nr);
+	}
 }
 
 static int on_event(struct tracecmd_input *handle, struct tep_record *record, int cpu,
 		    void *data)
 {
 	struct buffer *buffer = data;
-	const struct reader *reader = buffer->reader;
-	struct tep_event *event;
+	int id = tep_data_type(buffer->tep, record);
 	struct traps_event e;
-	struct last before;
-	bool ours;
 
 	(void)handle;
-	ours = traps_read(buffer->format, record, &e);
-	before = remember(buffer, ours ? e.type : TRAPS_TYPES, record->ts, cpu);
-	if (ours) {
-		read_event(buffer, &e);
+	if (is_event(buffer->user_stack, id) || is_event(buffer->kernel_stack, id)) {
+		read_stacks(buffer, record, cpu, id);
 		return 0;
 	}
-	event = tep_find_event_by_record(buffer->tep, record);
-	if (!event)
-		return 0;
-	if (event == buffer->sched_switch && reader->sched_switch)
-		reader->sched_switch(record->ts, cpu, field(event, "next_pid", record));
-	else if (event == buffer->user_stack && reader->user_stack &&
-		 (before.type == TRAPS_PAGE_FAULT_EXIT || before.type == TRAPS_MM_FAULT))
-		read_user_stack(buffer, record, cpu, before.ts);
+	*last_fault(buffer, cpu) = 0;
+	if (traps_read(buffer->format, record, &e)) {
+		if (e.type == TRAPS_PAGE_FAULT_EXIT || e.type == TRAPS_MM_FAULT)
+			*last_fault(buffer, cpu) = e.ts;
+		read_event(buffer, &e);
+	} else if (is_event(buffer->sched_switch, id) && buffer->reader->sched_switch) {
+		read_switch(buffer, record);
+	}
 	return 0;
 }
 
@@ -146,13 +173,14 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 		    " on a kernel of this version", recording->name, missing);
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
 	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
+	buffer.kernel_stack = tep_find_event_by_name(tep, "ftrace", "kernel_stack");
 	reading = &buffer;
 	names_load(buffer.format);
 	symbols_recorded(tep);
 	tracecmd_follow_missed_events(handle, on_missed, &buffer);
 	if (tracecmd_iterate_events(handle, NULL, 0, on_event, &buffer))
 		die("%s: cannot read all of its events", recording->name);
-	free(buffer.last);
+	free(buffer.fault);
 	if (reader->buffer_end)
 		reader->buffer_end();
 }

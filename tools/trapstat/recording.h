@@ -14,14 +14,22 @@ struct recording {
 	uint64_t		lost;
 };
 
-#define STACK_DEPTH	8	/* ftrace's */
+#define STACK_DEPTH	16
+
+struct task_switch {
+	uint64_t	ts;
+	unsigned int	cpu;
+	pid_t		prev, next;
+	bool		preempted;	/* prev could have run on */
+};
 
 /* All functions except the first may be NULL. */
 struct reader {
 	void (*event)(const struct traps_event *e);
 	/* of the page fault that ended at @ts */
 	void (*user_stack)(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
-	void (*sched_switch)(uint64_t ts, unsigned int cpu, pid_t next);
+	void (*sched_switch)(const struct task_switch *s);
+	void (*kernel_stack)(pid_t pid, const uint64_t *callers, size_t nr);
 	void (*missed)(uint64_t ts, unsigned int cpu);
 	void (*buffer_end)(void);
 };

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "recording.h"
+#include "offcpu.h"
 
 static struct sample sample;
 static uint64_t user, unmapped;		/* ips in user space; of these, in no known mapping */
@@ -72,7 +72,9 @@ static void read_recording(struct recording *recording, const char *name)
 	unmapped = 0;
 	if (options.table[WORST]) {
 		worst_restart();
-		reader.user_stack = worst_stack;
+		reader.user_stack = worst_user_stack;
+		reader.sched_switch = worst_switch;
+		reader.kernel_stack = offcpu_stack;
 	}
 	recording_open(recording, name);
 	recording_read(recording, &reader);

@@ -40,7 +40,7 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
-	bool		user_stack;
+	bool		stacks;
 	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
@@ -179,6 +179,7 @@ void symbols_live(void);
 void symbols_recorded(struct tep_handle *tep);
 bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file);
 char *symbol_of_ip(const struct row *row);
+char *kernel_symbol(uint64_t address);
 char *name_of_page(const struct row *row, const char **kind);
 
 /* report.c, chrome.c */
@@ -187,7 +188,9 @@ int chrome_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
 void worst_add(struct rows *rows, const struct traps_event *e);
-void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
+void worst_user_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
+struct task_switch;
+void worst_switch(const struct task_switch *s);
 void worst_restart(void);
 
 /* output.c */
