@@ -128,6 +128,12 @@ tool() {
 		die "tools/$1 does not build: $(reason "$log") ($log)"
 }
 
+# $demo: the trace of "make demo"; $log has what is said if it has to be made.
+demo_trace() {
+	demo=$build/demo/trace.dat
+	[ -s "$demo" ] || "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
+}
+
 # The time and the last line of LOG, once a second, on the terminal.
 clock() {
 	while sleep 1 && kill -0 $$; do

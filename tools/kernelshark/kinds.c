@@ -8,23 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <libkshark-tepdata.h>
-#include "../trapstat/format.h"
 #include "traps.h"
 
-#define MAX_NAMES	64
 #define NAME_SIZE	16
+#define MAX_FORMATS	64
 
 /* The numbers never change, so the names of one stream serve all. */
-struct names {
-	size_t	nr;
-	struct {
-		unsigned long	value;
-		char		text[NAME_SIZE];
-	} names[MAX_NAMES];
-};
-
-static struct names vectors, results, flags;
+static const struct traps_format *formats[MAX_FORMATS];
 
 static const struct {
 	const char	*name;
@@ -71,48 +61,46 @@ static const struct {
 
 static const unsigned int unknown_color = 0x9e9e9e;
 
-static void learn(struct names *names, const struct tep_event *event, const char *field)
-{
-	const struct tep_print_flag_sym *symbol = format_names(event, field);
-
-	if (symbol)
-		names->nr = 0;
-	for (; symbol && names->nr < MAX_NAMES; symbol = symbol->next) {
-		names->names[names->nr].value = strtoul(symbol->value, NULL, 0);
-		snprintf(names->names[names->nr++].text, NAME_SIZE, "%s", symbol->str);
-	}
-}
-
-void kinds_learn(struct kshark_data_stream *stream, int event_id)
-{
-	const struct tep_event *event;
-
-	event = kshark_is_tep(stream) ? tep_find_event(kshark_get_tep(stream), event_id) : NULL;
-	if (!event)
-		return;
-	learn(&vectors, event, "vector");
-	learn(&results, event, "result");
-	learn(&flags, event, "flags");
-}
-
-static void name_number(char *text, const char *what, const struct names *names, unsigned int value)
+static void replace(const struct traps_format *old, const struct traps_format *new)
 {
 	size_t i;
 
-	for (i = 0; i < names->nr && names->names[i].value != value; i++)
+	for (i = 0; i < MAX_FORMATS && formats[i] != old; i++)
 		;
-	if (i < names->nr)
-		strcpy(text, names->names[i].text);
+	if (i < MAX_FORMATS)
+		formats[i] = new;
+}
+
+void kinds_learn(const struct traps_format *format)
+{
+	replace(NULL, format);
+}
+
+void kinds_forget(const struct traps_format *format)
+{
+	replace(format, NULL);
+}
+
+typedef const char *(*find_name_t)(const struct traps_format *format, unsigned int value);
+
+static void name_number(char *text, const char *what, find_name_t find, unsigned int value)
+{
+	const char *name = NULL;
+	size_t i;
+
+	for (i = 0; i < MAX_FORMATS && !name; i++) {
+		if (formats[i])
+			name = find(formats[i], value);
+	}
+	if (name)
+		snprintf(text, NAME_SIZE, "%s", name);
 	else
 		snprintf(text, NAME_SIZE, "%s %u", what, value);
 }
 
 static void name_vector(char *text, uint32_t kind)
 {
-	if (kind_vector(kind) == VECTOR_PF)
-		strcpy(text, "#PF");
-	else
-		name_number(text, "vector", &vectors, kind_vector(kind));
+	name_number(text, "vector", traps_vector_name, kind_vector(kind));
 }
 
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
@@ -121,7 +109,7 @@ const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
 
 	name_vector(vector, kind);
 	if (kind_result(kind) != RESULT_NONE)
-		name_number(result, "result", &results, kind_result(kind));
+		name_number(result, "result", traps_result_name, kind_result(kind));
 	snprintf(name, KIND_NAME_SIZE, "%s%s%s", vector, *result ? " " : "", result);
 	return name;
 }
@@ -144,17 +132,15 @@ unsigned int kind_color(uint32_t kind)
 
 const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE])
 {
-	size_t i, length = 0;
+	char *text = NULL;
+	size_t i;
 
-	for (i = 0; i < flags.nr; i++) {
-		if (!(value & flags.names[i].value))
-			continue;
-		value &= ~flags.names[i].value;
-		length += snprintf(name + length, FLAGS_NAME_SIZE - length, "%s%s",
-				   length ? "|" : "", flags.names[i].text);
+	for (i = 0; i < MAX_FORMATS && !text; i++) {
+		if (formats[i] && (traps_format_has(formats[i], TRAPS_TRAP_EXIT) ||
+				   traps_format_has(formats[i], TRAPS_PAGE_FAULT_EXIT)))
+			text = traps_flags_name(formats[i], value);
 	}
-	if (value || !length)
-		snprintf(name + length, FLAGS_NAME_SIZE - length, value ? "%s0x%x" : "%s%x",
-			 length ? "|" : "", value);
+	snprintf(name, FLAGS_NAME_SIZE, "%s", text ? text : "?");
+	free(text);
 	return name;
 }

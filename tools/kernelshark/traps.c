@@ -10,42 +10,14 @@
 #include <trace-cmd.h>
 #include "traps.h"
 
-/* How deep the exceptions of a task may nest. */
-#define MAX_OPEN	16
-
-/* How much longer than its duration the time between the records of a pair may be, in ns. */
-#define SLACK		1000000
-
-enum event { TRAP_ENTRY, TRAP_EXIT, FAULT_ENTRY, FAULT_EXIT };
-
-static const char *const event_names[NR_EVENTS] = {
-	[TRAP_ENTRY]	= "traps/trap_entry",
-	[TRAP_EXIT]	= "traps/trap_exit",
-	[FAULT_ENTRY]	= "traps/page_fault_entry",
-	[FAULT_EXIT]	= "traps/page_fault_exit",
-};
-
 struct record {
-	const struct kshark_entry	*entry;
-	int64_t				ts;
-	int64_t				offset;
-	int64_t				duration;	/* -1: an entry */
-	uint64_t			ip;
-	uint64_t			subject;	/* address or vector */
-	int32_t				task;
-	int32_t				pid;
-	uint32_t			kind;
-	int16_t				cpu;
-	uint16_t			flags;
-	bool				fault;
-	bool				user_mode;
+	struct traps_event	event;
+	int64_t			offset;
 };
 
-/* Pairing of one task's records. */
-struct pairing {
-	struct traps			*traps;
-	const struct record		*open[MAX_OPEN];
-	unsigned int			nr_open;
+/* Indexes are those of enum traps_type. */
+static const char *const event_names[NR_EVENTS] = {
+	"traps/trap_entry", "traps/trap_exit", "traps/page_fault_entry", "traps/page_fault_exit",
 };
 
 unsigned long traps_generation;
@@ -87,18 +59,12 @@ static void traps_reset(struct traps *traps)
 static void traps_free(struct traps *traps)
 {
 	traps_reset(traps);
+	kinds_forget(traps->format);
+	traps_format_free(traps->format);
 	free(traps);
 }
 
 KS_DEFINE_PLUGIN_CONTEXT(struct traps, traps_free)
-
-static int64_t read_field(struct kshark_data_stream *stream, void *rec, const char *name)
-{
-	int64_t value = 0;
-
-	kshark_read_record_field_int(stream, rec, name, &value);
-	return value;
-}
 
 /*
  * KernelShark reads a file CPU by CPU, each from its first record to its last. To apply an
@@ -113,25 +79,12 @@ static void detect_reload(struct traps *traps, const struct kshark_entry *entry)
 	traps->last_offset = entry->offset;
 }
 
-static int find_event(const struct traps *traps, const struct kshark_entry *entry)
-{
-	int event;
-
-	for (event = 0; event < NR_EVENTS; event++) {
-		if (traps->event_ids[event] == entry->event_id)
-			return event;
-	}
-	return -1;
-}
-
 static void add_record(struct traps *traps, void *rec, const struct kshark_entry *entry)
 {
-	struct kshark_data_stream *stream = traps->stream;
-	int event = find_event(traps, entry);
-	uint16_t result = RESULT_NONE;
 	struct record *records, *record;
+	struct traps_event event;
 
-	if (event < 0)
+	if (!traps_read(traps->format, rec, &event) || event.type == TRAPS_MM_FAULT)
 		return;
 	records = make_room(traps->records, traps->nr_records, &traps->max_records,
 			    sizeof(*records));
@@ -139,26 +92,10 @@ static void add_record(struct traps *traps, void *rec, const struct kshark_entry
 		return;
 	traps->records = records;
 	record = &records[traps->nr_records++];
-
-	record->entry = entry;
-	record->ts = entry->ts;
+	record->event = event;
+	record->event.ts = entry->ts;	/* as calibrated */
+	record->event.data = (void *)entry;
 	record->offset = entry->offset;
-	record->cpu = entry->cpu;
-	record->pid = entry->pid;
-	/* The idle tasks of all CPUs have pid 0. */
-	record->task = entry->pid ? entry->pid : -1 - entry->cpu;
-	record->ip = read_field(stream, rec, "ip");
-	record->user_mode = read_field(stream, rec, "user_mode");
-	record->fault = event == FAULT_ENTRY || event == FAULT_EXIT;
-	record->subject = read_field(stream, rec, record->fault ? "address" : "vector");
-	record->flags = 0;
-	record->duration = -1;
-	if (event == TRAP_EXIT || event == FAULT_EXIT) {
-		result = read_field(stream, rec, "result");
-		record->flags = read_field(stream, rec, "flags");
-		record->duration = read_field(stream, rec, "duration");
-	}
-	record->kind = make_kind(record->fault ? VECTOR_PF : record->subject, result);
 }
 
 static void add_lost(struct traps *traps, const struct kshark_entry *entry)
@@ -201,12 +138,10 @@ static int compare_records(const void *a, const void *b)
 {
 	const struct record *x = a, *y = b;
 
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->cpu != y->cpu)
-		return x->cpu - y->cpu;
+	if (x->event.ts != y->event.ts)
+		return x->event.ts < y->event.ts ? -1 : 1;
+	if (x->event.cpu != y->event.cpu)
+		return x->event.cpu < y->event.cpu ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
@@ -219,38 +154,11 @@ static int compare_begins(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-static bool lost_between(const struct traps *traps, int64_t begin, int64_t end)
+static void add_exception(const struct traps_event *entry, const struct traps_event *exit,
+			  void *arg)
 {
-	size_t low = 0, high = traps->nr_lost, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (traps->lost[middle] < begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < traps->nr_lost && traps->lost[low] <= end;
-}
-
-/* Does the time between the records agree with the duration? */
-static bool same_time(const struct record *entry, const struct record *exit)
-{
-	int64_t time = exit->ts - entry->ts;
-
-	return time >= exit->duration / 2 && time - SLACK <= 2 * exit->duration;
-}
-
-static bool same_exception(const struct record *entry, const struct record *exit)
-{
-	return entry->fault == exit->fault && entry->ip == exit->ip &&
-	       entry->subject == exit->subject && entry->user_mode == exit->user_mode;
-}
-
-static void add_exception(struct traps *traps, const struct record *entry,
-			  const struct record *exit)
-{
-	const struct record *known = exit ? exit : entry;
+	const struct traps_event *known = exit ? exit : entry;
+	struct traps *traps = arg;
 	struct exception *exceptions, *e;
 
 	exceptions = make_room(traps->exceptions, traps->nr_exceptions, &traps->max_exceptions,
@@ -259,49 +167,15 @@ static void add_exception(struct traps *traps, const struct record *entry,
 		return;
 	traps->exceptions = exceptions;
 	e = &exceptions[traps->nr_exceptions++];
-	e->entry = entry ? entry->entry : NULL;
-	e->exit = exit ? exit->entry : NULL;
+	e->entry = entry ? entry->data : NULL;
+	e->exit = exit ? exit->data : NULL;
 	e->begin = entry ? entry->ts : exit->ts;
 	e->end = known->ts;
-	e->duration = known->duration;
+	e->duration = exit ? (int64_t)exit->duration : -1;
 	e->pid = known->pid;
-	e->kind = known->kind;
+	e->kind = make_kind(known->vector, exit ? exit->result : RESULT_NONE);
 	e->flags = known->flags;
 	e->slow = false;
-}
-
-static void close_open(struct pairing *p, unsigned int from)
-{
-	while (p->nr_open > from)
-		add_exception(p->traps, p->open[--p->nr_open], NULL);
-}
-
-static void pair_entry(struct pairing *p, const struct record *entry)
-{
-	/* If user mode was interrupted, no handler of this task is running. */
-	if (entry->user_mode || p->nr_open == MAX_OPEN)
-		close_open(p, 0);
-	p->open[p->nr_open++] = entry;
-}
-
-static void pair_exit(struct pairing *p, const struct record *exit)
-{
-	const struct record *entry;
-	unsigned int i;
-
-	for (i = p->nr_open; i > 0 && !same_exception(p->open[i - 1], exit); i--)
-		;
-	if (i == 0) {
-		add_exception(p->traps, NULL, exit);
-		return;
-	}
-	close_open(p, i);
-	entry = p->open[--p->nr_open];
-	if (lost_between(p->traps, entry->ts, exit->ts) && !same_time(entry, exit)) {
-		add_exception(p->traps, entry, NULL);
-		entry = NULL;
-	}
-	add_exception(p->traps, entry, exit);
 }
 
 /* Does the trace's clock count nanoseconds? Most of the exceptions decide. */
@@ -355,23 +229,22 @@ static void mark_slow(struct traps *traps)
 
 static void pair_records(struct traps *traps)
 {
-	struct pairing p = { .traps = traps };
-	size_t i;
+	struct traps_pairing *pairing = traps_pairing_new(add_exception, traps);
+	size_t i, lost = 0;
 
 	if (traps->nr_lost)
 		qsort(traps->lost, traps->nr_lost, sizeof(*traps->lost), compare_times);
 	qsort(traps->records, traps->nr_records, sizeof(*traps->records), compare_records);
-	for (i = 0; i < traps->nr_records; i++) {
-		const struct record *record = &traps->records[i];
+	for (i = 0; pairing && i < traps->nr_records; i++) {
+		const struct traps_event *event = &traps->records[i].event;
 
-		if (i && record->task != record[-1].task)
-			close_open(&p, 0);
-		if (record->duration < 0)
-			pair_entry(&p, record);
-		else
-			pair_exit(&p, record);
+		for (; lost < traps->nr_lost && traps->lost[lost] <= (int64_t)event->ts; lost++)
+			traps_pairing_lost(pairing, traps->lost[lost]);
+		traps_pairing_add(pairing, event);
 	}
-	close_open(&p, 0);
+	if (pairing)
+		traps_pairing_end(pairing);
+	traps_pairing_free(pairing);
 	set_begins(traps);
 	qsort(traps->exceptions, traps->nr_exceptions, sizeof(*traps->exceptions), compare_begins);
 	mark_slow(traps);
@@ -403,28 +276,30 @@ int64_t traps_shift(const struct traps *traps)
 
 EXPORT int KSHARK_PLOT_PLUGIN_INITIALIZER(struct kshark_data_stream *stream)
 {
-	int ids[NR_EVENTS], nr = 0, i;
+	struct traps_format *format = NULL;
+	const char *missing;
 	struct traps *traps;
+	int i;
 
-	for (i = 0; i < NR_EVENTS; i++) {
-		ids[i] = kshark_find_event_id(stream, event_names[i]);
-		nr += ids[i] >= 0;
-	}
+	if (kshark_is_tep(stream))
+		format = traps_format_new(kshark_get_tep(stream), &missing);
 	/* Nothing to do is not a failure: KernelShark would complain about one. */
-	if (!nr)
+	if (!format)
 		return 1;
 	traps = __init(stream->stream_id);
-	if (!traps)
+	if (!traps) {
+		traps_format_free(format);
 		return 0;
+	}
 
 	traps->stream = stream;
+	traps->format = format;
 	traps->last_cpu = -1;
-	memcpy(traps->event_ids, ids, sizeof(ids));
+	kinds_learn(format);
 	for (i = 0; i < NR_EVENTS; i++) {
-		if (ids[i] < 0)
-			continue;
-		kinds_learn(stream, ids[i]);
-		kshark_register_event_handler(stream, ids[i], load_record);
+		traps->event_ids[i] = kshark_find_event_id(stream, event_names[i]);
+		if (traps->event_ids[i] >= 0)
+			kshark_register_event_handler(stream, traps->event_ids[i], load_record);
 	}
 	kshark_register_event_handler(stream, KS_EVENT_OVERFLOW, load_lost);
 	kshark_register_draw_handler(stream, plot_draw);
@@ -459,6 +334,15 @@ static struct kshark_dpi_list *find_plugin(const struct kshark_data_stream *stre
 	return plugin;
 }
 
+static bool is_ours(const struct traps *traps, const struct kshark_entry *entry)
+{
+	int i;
+
+	for (i = 0; i < NR_EVENTS && traps->event_ids[i] != entry->event_id; i++)
+		;
+	return i < NR_EVENTS;
+}
+
 /* Read the exceptions in @rows of a stream that was loaded without this plugin. */
 static void adopt(struct kshark_data_stream *stream, struct kshark_entry **rows, size_t nr)
 {
@@ -473,7 +357,7 @@ static void adopt(struct kshark_data_stream *stream, struct kshark_entry **rows,
 			continue;
 		if (rows[i]->event_id == KS_EVENT_OVERFLOW)
 			add_lost(traps, rows[i]);
-		if (find_event(traps, rows[i]) < 0)
+		if (!is_ours(traps, rows[i]))
 			continue;
 		rec = tracecmd_read_at(kshark_get_tep_input(stream), rows[i]->offset, NULL);
 		if (!rec)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <libkshark.h>
+#include <libtraps.h>
 
 /* Marks functions that KernelShark looks up. All other symbols are hidden. */
 #define EXPORT __attribute__((visibility("default")))
@@ -17,7 +18,7 @@ extern "C" {
 #endif
 
 /* A kind is a vector and a result. It decides the name and colour of an exception. */
-#define VECTOR_PF	14
+#define VECTOR_PF	TRAPS_VECTOR_PF
 #define RESULT_NONE	0xffff	/* without exit */
 
 static inline uint32_t make_kind(uint16_t vector, uint16_t result)
@@ -38,8 +39,9 @@ static inline uint16_t kind_result(uint32_t kind)
 #define KIND_NAME_SIZE	32
 #define FLAGS_NAME_SIZE	288
 
-/* Read the names of vectors, results and flags from an event's format. */
-void kinds_learn(struct kshark_data_stream *stream, int event_id);
+/* Use the names of a format until it is forgotten. */
+void kinds_learn(const struct traps_format *format);
+void kinds_forget(const struct traps_format *format);
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE]);
 unsigned int kind_color(uint32_t kind);	/* 0xRRGGBB */
 const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE]);
@@ -68,6 +70,7 @@ struct record;
 
 struct traps {
 	struct kshark_data_stream	*stream;
+	struct traps_format		*format;
 	int				event_ids[NR_EVENTS];
 	/* The loaded records, until they are paired. */
 	struct record			*records;

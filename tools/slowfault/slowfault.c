@@ -346,30 +346,40 @@ static void read_text(bool cause)
 	close(self);
 }
 
-static void copy_myself(const char *name)
+static char copy[PATH_MAX];
+static pid_t copier;
+
+static void remove_copy(void)
+{
+	if (getpid() == copier)
+		unlink(copy);
+}
+
+static void copy_myself(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int to = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	int to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ssize_t size;
 
 	if (from < 0 || to < 0)
-		err(1, "%s", name);
-	while (sendfile(to, from, NULL, MIB) > 0)
+		err(1, "%s", copy);
+	copier = getpid();
+	atexit(remove_copy);
+	while ((size = sendfile(to, from, NULL, MIB)) > 0)
 		;
-	if (fsync(to))
-		err(1, "%s", name);
+	if (size || fsync(to))
+		err(1, "%s", copy);
 	close(from);
 	close(to);
 }
 
 static void cold(bool cause)
 {
-	const char *dir = getenv("LENT") ?: ".";
-	char name[PATH_MAX];
 	int status;
 	pid_t pid;
 
-	snprintf(name, sizeof(name), "%s/slowfault.copy", dir);
-	copy_myself(name);
+	snprintf(copy, sizeof(copy), "%s/slowfault.copy", getenv("LENT") ?: ".");
+	copy_myself();
 	for (int i = 0; i < 3; i++) {
 		begin();
 		pid = fork();
@@ -377,16 +387,15 @@ static void cold(bool cause)
 			err(1, "fork");
 		if (!pid) {
 			if (cause && !i)
-				execl(name, name, "start", NULL);
+				execl(copy, copy, "start", NULL);
 			else
-				execl(name, name, "-n", "start", NULL);
-			err(1, "%s", name);
+				execl(copy, copy, "-n", "start", NULL);
+			err(1, "%s", copy);
 		}
 		if (waitpid(pid, &status, 0) != pid || status)
-			errx(1, "%s did not run to its end", name);
+			errx(1, "%s did not run to its end", copy);
 		end();
 	}
-	unlink(name);
 }
 
 /* Each twentieth step needs new memory. */
@@ -476,6 +485,14 @@ static const struct {
 	{ "start", read_text, NULL },
 };
 
+static void check_output(void)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		warn("standard output");
+		_exit(1);
+	}
+}
+
 static int usage(FILE *file)
 {
 	fputs("usage: slowfault [-n] CASE\n"
@@ -492,8 +509,13 @@ int main(int argc, char **argv)
 	bool cause = argc < 2 || strcmp(argv[1], "-n");
 	char **arg = argv + 1 + !cause;
 
+	atexit(check_output);
+	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
+		return usage(stdout);
+	if (!*arg && !cause)
+		errx(2, "-n: without the cause of which case?");
 	if (!*arg)
-		return usage(cause ? stdout : stderr);
+		return usage(stdout);
 	if (arg[1])
 		errx(2, "%s: unexpected, one case at a time", arg[1]);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -19,23 +19,25 @@
 #define IDLE_TID	5000000		/* above all pids: swapper runs on each CPU */
 #define DATE		1000000000000000000ULL	/* 2001 in ns: longer than any uptime */
 
-/* An exception that has not ended. */
+/* An exception that has not ended; its entry has this as data. */
 struct open {
-	struct exception	e;
-	bool			on_cpu;		/* e.cpu handles it, since: */
-	uint64_t		since;
-	struct open		*outer;
+	bool		on_cpu;		/* @cpu handles it, since: */
+	unsigned int	cpu;
+	uint64_t	since;
 };
 
-struct task {
+struct track {
 	int		tid;
-	struct open	*open;		/* the innermost one */
-	struct task	*next;
+	struct track	*next;
 };
 
-static struct task *tasks[HASH];
-static struct task *running[MAX_CPUS];	/* as far as is known */
+static struct track *named[HASH];	/* tasks */
 static bool cpu_named[MAX_CPUS];
+static struct {
+	bool	known;
+	pid_t	pid;
+} running[MAX_CPUS];
+static struct traps_pairing *pairing;
 static int cpus_pid, tasks_pid;
 static uint64_t begin;			/* the time shown as 0 */
 static bool comma;
@@ -74,12 +76,12 @@ static void print_text_arg(const char *name, char *text)
 	free(text);
 }
 
-static void print_args(const struct exception *e)
+static void print_args(const struct traps_event *e)
 {
 	struct row row = { .pid = e->pid, .value = e->ip };
 	const char *kind;
 
-	strncpy(row.comm, e->comm, COMM_LEN - 1);
+	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	printf(",\"cat\":\"traps\",\"args\":{\"vector\":%u", e->vector);
 	print_text_arg("error_code", error_code_name(e->vector, e->error_code));
 	printf(",\"ip\":\"0x%" PRIx64 "\"", e->ip);
@@ -93,20 +95,21 @@ static void print_args(const struct exception *e)
 	} else {
 		printf(",\"event_data\":\"0x%" PRIx64 "\"", e->event_data);
 	}
-	if (e->is_exit) {
+	if (!traps_is_entry(e)) {
 		print_text_arg("result", print_string("%s", result_name(e->result)));
 		print_text_arg("flags", flags_name(e->flags));
 		printf(",\"duration_ns\":%" PRIu64, e->duration);
 	}
 	printf(",\"cpu\":%u,\"task\":%d,\"command\":", e->cpu, e->pid);
-	json_string(e->comm);
+	json_string(row.comm);
 	printf("}}");
 }
 
-static void print_slice(int pid, int tid, uint64_t from, uint64_t to, const struct exception *e)
+static void print_slice(int pid, int tid, uint64_t from, uint64_t to, const struct traps_event *e)
 {
-	char *name = print_string("%s%s%s", vector_name(e->vector),
-				  e->is_exit ? " " : "", e->is_exit ? result_name(e->result) : "");
+	bool ended = !traps_is_entry(e);
+	char *name = print_string("%s%s%s", vector_name(e->vector), ended ? " " : "",
+				  ended ? result_name(e->result) : "");
 
 	print_start("X", pid, tid, name);
 	print_time("ts", from - begin);
@@ -135,112 +138,115 @@ static void name_cpu(unsigned int cpu)
 	print_metadata(cpus_pid, cpu, "thread_name", name);
 }
 
-/* @comm: names the track of a new task; NULL: make no new task */
-static struct task *get_task(int tid, const char *comm)
+static void name_task(int tid, const char *comm)
 {
-	struct task **task;
+	struct track **track = &named[tid % HASH];
 	char idle[24];
 
-	for (task = &tasks[tid % HASH]; *task && (*task)->tid != tid; task = &(*task)->next)
-		;
-	if (!*task && comm) {
-		*task = allocate(NULL, sizeof(**task));
-		memset(*task, 0, sizeof(**task));
-		(*task)->tid = tid;
-		if (tid >= IDLE_TID)
-			snprintf(idle, sizeof(idle), "swapper/%d", tid - IDLE_TID);
-		print_metadata(tasks_pid, tid, "thread_name", tid < IDLE_TID ? comm : idle);
-	}
-	return *task;
-}
-
-/* @task runs on @cpu now. @exact: since @ts, otherwise since some time before. */
-static void switch_to(struct task *task, uint64_t ts, unsigned int cpu, bool exact)
-{
-	struct open *open;
-
-	if (task == running[cpu])
+	while (*track && (*track)->tid != tid)
+		track = &(*track)->next;
+	if (*track)
 		return;
-	for (open = running[cpu] ? running[cpu]->open : NULL; open; open = open->outer) {
-		if (open->on_cpu && open->e.cpu == cpu && exact)
-			print_slice(cpus_pid, cpu, open->since, ts, &open->e);
-		open->on_cpu = open->on_cpu && open->e.cpu != cpu;
-	}
-	for (open = task ? task->open : NULL; open; open = open->outer) {
-		open->on_cpu = exact;
-		open->since = ts;
-		open->e.cpu = cpu;
-	}
-	running[cpu] = task;
+	*track = allocate(NULL, sizeof(**track));
+	(*track)->tid = tid;
+	(*track)->next = NULL;
+	snprintf(idle, sizeof(idle), "swapper/%d", tid - IDLE_TID);
+	print_metadata(tasks_pid, tid, "thread_name", tid < IDLE_TID ? comm : idle);
 }
 
-/* The exit of the innermost exception is not in the recording. */
-static void drop(struct task *task)
-{
-	struct open *open = task->open;
-	char *name = print_string("%s: its end is not recorded", vector_name(open->e.vector));
+struct switched {
+	uint64_t	ts;
+	unsigned int	cpu;
+	bool		exact;
+};
 
-	print_instant(tasks_pid, task->tid, open->e.ts, name);
-	print_args(&open->e);
+static void switch_out(struct traps_event *entry, void *arg)
+{
+	const struct switched *s = arg;
+	struct open *open = entry->data;
+
+	if (!open->on_cpu || open->cpu != s->cpu)
+		return;
+	if (s->exact)
+		print_slice(cpus_pid, s->cpu, open->since, s->ts, entry);
+	open->on_cpu = false;
+}
+
+static void switch_in(struct traps_event *entry, void *arg)
+{
+	const struct switched *s = arg;
+
+	*(struct open *)entry->data = (struct open){ s->exact, s->cpu, s->ts };
+}
+
+/* The task runs on @cpu now. @exact: since @ts, otherwise since some time before. */
+static void switch_to(pid_t pid, uint64_t ts, unsigned int cpu, bool exact)
+{
+	struct switched s = { ts, cpu, exact };
+
+	if (running[cpu].known && running[cpu].pid == pid)
+		return;
+	if (running[cpu].known)
+		traps_pairing_open(pairing, running[cpu].pid, cpu, switch_out, &s);
+	traps_pairing_open(pairing, pid, cpu, switch_in, &s);
+	running[cpu].known = true;
+	running[cpu].pid = pid;
+}
+
+/* The exit is not in the recording. */
+static void print_entry(const struct traps_event *entry)
+{
+	char *name = print_string("%s: its end is not recorded", vector_name(entry->vector));
+
+	print_instant(tasks_pid, tid_of(entry->pid, entry->cpu), entry->ts, name);
+	print_args(entry);
 	free(name);
-	task->open = open->outer;
-	free(open);
 }
 
-static bool is_pair(const struct exception *entry, const struct exception *exit)
+static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
 {
-	return entry->vector == exit->vector && entry->ip == exit->ip &&
-	       entry->address == exit->address;
-}
+	struct open *open = entry ? entry->data : NULL;
+	uint64_t from;
 
-static void on_entry(struct task *task, const struct exception *e)
-{
-	struct open *open = allocate(NULL, sizeof(*open));
-
-	open->e = *e;
-	open->on_cpu = true;
-	open->since = e->ts;
-	open->outer = task->open;
-	task->open = open;
-}
-
-static void on_exit_event(struct task *task, const struct exception *e)
-{
-	struct open *open;
-
-	for (open = task->open; open && !is_pair(&open->e, e); open = open->outer)
-		;
-	if (!open) {
-		/* the recording began after the entry, or has no entries */
-		print_slice(tasks_pid, task->tid, e->duration < e->ts - begin ?
-			    e->ts - e->duration : begin, e->ts, e);
+	(void)arg;
+	if (!exit) {
+		print_entry(entry);
+		free(open);
 		return;
 	}
-	while (task->open != open)
-		drop(task);
-	print_slice(tasks_pid, task->tid, open->e.ts, e->ts, e);
-	if (open->on_cpu && open->e.cpu == e->cpu)
-		print_slice(cpus_pid, e->cpu, open->since, e->ts, e);
-	task->open = open->outer;
+	if (entry)
+		from = entry->ts;
+	else	/* the recording began after the entry, or has no entries */
+		from = exit->duration < exit->ts - begin ? exit->ts - exit->duration : begin;
+	print_slice(tasks_pid, tid_of(exit->pid, exit->cpu), from, exit->ts, exit);
+	if (open && open->on_cpu && open->cpu == exit->cpu)
+		print_slice(cpus_pid, exit->cpu, open->since, exit->ts, exit);
 	free(open);
 }
 
-static void on_exception(const struct exception *e)
+static void on_event(const struct traps_event *e)
 {
-	struct task *task = get_task(tid_of(e->pid, e->cpu), e->comm);
+	struct traps_event event = *e;
+	struct open *open;
 
+	if (e->type == TRAPS_MM_FAULT)
+		return;
+	name_task(tid_of(e->pid, e->cpu), recording_comm(e->pid));
 	name_cpu(e->cpu);
-	switch_to(task, e->ts, e->cpu, false);
-	if (e->is_exit)
-		on_exit_event(task, e);
-	else
-		on_entry(task, e);
+	switch_to(e->pid, e->ts, e->cpu, false);
+	if (traps_is_entry(e)) {
+		open = allocate(NULL, sizeof(*open));
+		*open = (struct open){ true, e->cpu, e->ts };
+		event.data = open;
+	}
+	if (traps_pairing_add(pairing, &event))
+		die("no memory");
 }
 
-static void on_switch(uint64_t ts, unsigned int cpu, pid_t next)
+static void on_switch(const struct task_switch *s)
 {
-	name_cpu(cpu);
-	switch_to(get_task(tid_of(next, cpu), NULL), ts, cpu, true);
+	name_cpu(s->cpu);
+	switch_to(s->next, s->ts, s->cpu, true);
 }
 
 static void on_missed(uint64_t ts, unsigned int cpu)
@@ -248,19 +254,19 @@ static void on_missed(uint64_t ts, unsigned int cpu)
 	name_cpu(cpu);
 	print_instant(cpus_pid, cpu, ts, "lost events");
 	printf("}");
+	traps_pairing_lost(pairing, ts);
 }
 
 static void forget(void)
 {
-	struct task *task;
+	struct track *track;
 	unsigned int i;
 
+	traps_pairing_end(pairing);
 	for (i = 0; i < HASH; i++) {
-		while ((task = tasks[i])) {
-			while (task->open)
-				drop(task);
-			tasks[i] = task->next;
-			free(task);
+		while ((track = named[i])) {
+			named[i] = track->next;
+			free(track);
 		}
 	}
 	memset(running, 0, sizeof(running));
@@ -302,7 +308,7 @@ static uint64_t *first_times(int nr, char **files)
 int chrome_main(int nr_files, char **files)
 {
 	static const struct reader reader = {
-		.exception = on_exception,
+		.event = on_event,
 		.sched_switch = on_switch,
 		.missed = on_missed,
 		.buffer_end = forget,
@@ -311,6 +317,9 @@ int chrome_main(int nr_files, char **files)
 	struct recording recording;
 	int i, status = 0;
 
+	pairing = traps_pairing_new(on_pair, NULL);
+	if (!pairing)
+		die("no memory");
 	printf("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"trapstat\"");
 	for (i = 0; i < nr_files; i++) {
 		printf(",");
@@ -337,6 +346,7 @@ int chrome_main(int nr_files, char **files)
 	}
 	printf("\n]}\n");
 	output_flush();
+	traps_pairing_free(pairing);
 	free(first);
 	return status;
 }

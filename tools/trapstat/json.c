@@ -122,6 +122,10 @@ static void json_fault(const struct fault *fault, bool first)
 	json_member("in", fault->kind);
 	json_member("at", fault->at);
 	json_member("by", fault->by);
+	json_member("error_code", fault->no_exception ? "" : fault->error_names);
+	printf(",\"time\":%" PRIu64 ",\"cpu\":%u,\"slept\":%" PRIu64 ",\"preempted\":%" PRIu64,
+	       fault->ts, fault->cpu, fault->slept, fault->preempted);
+	json_member("waited_in", fault->waited_in);
 	json_member("event", fault->no_exception ? "mm_fault" : "page_fault_exit");
 	printf(",\"stack\":[");
 	for (i = 0; i < fault->nr_callers; i++) {
@@ -138,14 +142,14 @@ static void json_worst(const struct sample *sample)
 	size_t nr, i;
 
 	each_worst(json_fault);
-	printf("],\"tasks\":[");
+	printf("],\"sched_switch\":%s,\"tasks\":[", worst_knows_switches() ? "true" : "false");
 	time = top_times(&sample->table[WORST], &nr);
 	for (i = 0; i < nr; i++) {
 		printf("%s{\"pid\":%d", i ? "," : "", time[i].pid);
 		json_member("command", time[i].comm);
-		printf(",\"count\":%" PRIu64 ",\"time\":%" PRIu64 ",\"waiting\":%" PRIu64
-		       ",\"preempted\":%" PRIu64 ",\"working\":%" PRIu64 "}", time[i].count,
-		       time[i].total, time[i].waiting, time[i].preempted, time[i].working);
+		printf(",\"count\":%" PRIu64 ",\"time\":%" PRIu64 ",\"sleeping\":%" PRIu64
+		       ",\"preempted\":%" PRIu64 ",\"running\":%" PRIu64 "}", time[i].count,
+		       time[i].total, time[i].sleeping, time[i].preempted, time[i].running);
 	}
 	free(time);
 }

@@ -29,7 +29,7 @@ static const char usage[] =
 	"  -a  pages that faulted                      -m KB       its buffer per CPU (4096)\n"
 	"  -s  where from                              -n ROWS     of -t, -a, -s, -w (10)\n"
 	"  -b NS  -l in steps of NS, not powers of 2   -S ENTRIES  of a histogram (65536)\n"
-	"  --json  a line of JSON for each report      -u          -o also records user stacks\n"
+	"  --json  a line of JSON for each report      -u          -o records stacks, too\n"
 	"  -h  this\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
@@ -128,7 +128,7 @@ void parse_options(int argc, char **argv, bool report)
 			options.top = number("-n", optarg, 1, 1000000);
 			break;
 		case 'u':
-			options.user_stack = true;
+			options.stacks = true;
 			break;
 		case 'S':
 			options.entries = number("-S", optarg, 128, 131072);
@@ -156,7 +156,7 @@ void parse_options(int argc, char **argv, bool report)
 		bad_usage("--chrome: only of a report");
 	if (options.chrome && (i < TABLES || options.json))
 		bad_usage("--chrome: it has no tables: without -alstvw and --json");
-	if (options.user_stack && !options.record)
+	if (options.stacks && !options.record)
 		bad_usage("-u: only with -o");
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {

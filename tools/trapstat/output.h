@@ -41,6 +41,14 @@ struct fault {
 	char		*by;
 	char		*stack[STACK_DEPTH];	/* callers */
 	char		*flag_names;
+	char		*error_names;
+	uint64_t	error_code;
+	/* With sched_switch: the time without a CPU, and the functions of the longest one */
+	uint64_t	slept;
+	uint64_t	preempted;
+	uint64_t	waits[STACK_DEPTH];
+	size_t		nr_waits;
+	char		*waited_in;
 };
 
 /* The page faults of a task, and their time */
@@ -49,9 +57,9 @@ struct task_time {
 	const char	*comm;
 	uint64_t	count;
 	uint64_t	total;
-	uint64_t	waiting;	/* of those that slept */
-	uint64_t	preempted;	/* of those that did not sleep and lost the CPU */
-	uint64_t	working;
+	uint64_t	sleeping;	/* without sched_switch: of those that slept */
+	uint64_t	preempted;	/* ... of the others that were preempted */
+	uint64_t	running;
 };
 
 /* output.c */
@@ -69,6 +77,7 @@ struct line *top_lines(const struct sample *sample, enum table table, size_t *nr
 void free_lines(struct line *lines, size_t nr);
 
 /* worst.c */
+bool worst_knows_switches(void);
 void each_worst(void (*call)(const struct fault *fault, bool first));
 struct task_time *top_times(const struct rows *rows, size_t *nr);
 

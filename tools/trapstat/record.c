@@ -63,7 +63,7 @@ static char *list_pids(const pid_t *pids, size_t nr)
 void record_start(const pid_t *pids, size_t nr)
 {
 	int lock, file, status = 0, tries = 0;
-	char *argv[18], **arg = argv;
+	char *argv[24], **arg = argv;
 	char *buffer_kb;
 
 	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -81,9 +81,15 @@ void record_start(const pid_t *pids, size_t nr)
 	*arg++ = buffer_kb;
 	*arg++ = "-e";
 	*arg++ = SYSTEM;
+	*arg++ = "-e";
+	*arg++ = "sched:sched_switch";
+	if (options.stacks) {
+		*arg++ = "-R";
+		*arg++ = "stacktrace";
+	}
 	*arg++ = "-o";
 	*arg++ = (char *)options.record;
-	if (options.user_stack) {
+	if (options.stacks) {
 		*arg++ = "-O";
 		*arg++ = "userstacktrace";
 	}

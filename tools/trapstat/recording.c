@@ -12,152 +12,137 @@ struct buffer {
 	struct recording	*recording;
 	const struct reader	*reader;
 	struct tep_handle	*tep;
-	struct tep_event	*trap_entry, *trap_exit;
-	struct tep_event	*fault_entry, *fault_exit;
-	struct tep_event	*mm_fault;
+	struct traps_format	*format;
 	struct tep_event	*sched_switch;
 	struct tep_event	*user_stack;
-	struct last {
-		struct tep_event	*event;
-		uint64_t		ts;
-	} *last;				/* of each CPU */
+	struct tep_event	*kernel_stack;
+	uint64_t		*fault;		/* the last event on each CPU, if it is one's end */
 	int			nr_cpus;
 };
 
-static uint64_t field(struct buffer *buffer, struct tep_event *event, const char *name,
-		      struct tep_record *record)
+#define TASK_STATES	0xff	/* of prev_state: none is set if the task could have run on */
+
+static const struct buffer *reading;
+
+static bool is_event(const struct tep_event *event, int id)
+{
+	return event && event->id == id;
+}
+
+const char *recording_comm(pid_t pid)
+{
+	return tep_data_comm_from_pid(reading->tep, pid) ?: "?";
+}
+
+/* Count entries; if a recording has only exits, count those. No exception, no count. */
+bool recording_counts(const struct traps_event *e)
+{
+	return traps_is_entry(e) || (e->type != TRAPS_MM_FAULT &&
+				     !traps_format_has(reading->format, e->type - 1));
+}
+
+static uint64_t field(struct tep_event *event, const char *name, struct tep_record *record)
 {
 	unsigned long long value;
 
 	if (tep_get_field_val(NULL, event, name, record, &value, 0))
-		die("%s: its %s has no field %s: recorded by another version",
-		    buffer->recording->name, event->name, name);
+		die("%s: its %s has no field %s", reading->recording->name, event->name, name);
 	return value;
 }
 
-static const char *comm(struct buffer *buffer, pid_t pid)
-{
-	const char *name = tep_data_comm_from_pid(buffer->tep, pid);
-
-	return name ? name : "?";
-}
-
-static void seen(struct buffer *buffer, const struct tep_record *record)
+static void read_event(struct buffer *buffer, const struct traps_event *e)
 {
 	struct recording *recording = buffer->recording;
 
-	if (!recording->first || record->ts < recording->first)
-		recording->first = record->ts;
-	if (record->ts > recording->last)
-		recording->last = record->ts;
+	if (!recording->first || e->ts < recording->first)
+		recording->first = e->ts;
+	if (e->ts > recording->last)
+		recording->last = e->ts;
+	buffer->reader->event(e);
 }
 
-/* Count entries; if a recording has only exits, count those. */
-static void read_exception(struct buffer *buffer, struct tep_event *event,
-			   struct tep_record *record, int cpu)
+/* Returns how many there are; the record has as many as fit. */
+static size_t read_stack(struct tep_event *event, struct tep_record *record,
+			 uint64_t callers[STACK_DEPTH])
 {
-	bool fault = event == buffer->fault_entry || event == buffer->fault_exit;
-	struct exception e = { .ts = record->ts, .cpu = cpu };
+	struct tep_format_field *caller = tep_find_field(event, "caller");
+	int size, at;
+	size_t nr = 0;
 
-	e.is_exit = event == buffer->trap_exit || event == buffer->fault_exit;
-	e.counts = !e.is_exit || !(fault ? buffer->fault_entry : buffer->trap_entry);
-	e.pid = tep_data_pid(buffer->tep, record);
-	e.comm = comm(buffer, e.pid);
-	e.vector = fault ? VECTOR_PF : field(buffer, event, "vector", record);
-	e.error_code = field(buffer, event, "error_code", record);
-	e.ip = field(buffer, event, "ip", record);
-	e.user_mode = field(buffer, event, "user_mode", record);
-	if (fault)
-		e.address = field(buffer, event, "address", record);
-	else
-		e.event_data = field(buffer, event, "event_data", record);
-	if (e.is_exit) {
-		e.result = field(buffer, event, "result", record);
-		e.flags = field(buffer, event, "flags", record);
-		e.duration = field(buffer, event, "duration", record);
+	if (!caller || !caller->elementsize)
+		return 0;
+	size = caller->elementsize;
+	for (at = caller->offset; at + size <= record->size && nr < STACK_DEPTH; at += size) {
+		callers[nr] = tep_read_number(event->tep, record->data + at, size);
+		if (!callers[nr] || callers[nr] == UINT64_MAX)
+			break;
+		nr++;
 	}
-	seen(buffer, record);
-	buffer->reader->exception(&e);
+	return nr;
 }
 
-static void read_mm_fault(struct buffer *buffer, struct tep_record *record, int cpu)
+static void read_switch(const struct buffer *buffer, struct tep_record *record)
 {
-	struct tep_event *event = buffer->mm_fault;
-	struct exception e = {
+	struct tep_event *event = buffer->sched_switch;
+	struct task_switch s = {
 		.ts		= record->ts,
-		.cpu		= cpu,
-		.pid		= tep_data_pid(buffer->tep, record),
-		.is_exit	= true,
-		.no_exception	= true,
-		.address	= field(buffer, event, "address", record),
-		.remote		= !field(buffer, event, "curr", record),
-		.result		= field(buffer, event, "result", record),
-		.flags		= field(buffer, event, "flags", record),
-		.duration	= field(buffer, event, "duration", record),
+		.cpu		= record->cpu,
+		.prev		= field(event, "prev_pid", record),
+		.next		= field(event, "next_pid", record),
+		.preempted	= !(field(event, "prev_state", record) & TASK_STATES),
 	};
 
-	e.comm = comm(buffer, e.pid);
-	seen(buffer, record);
-	buffer->reader->mm_fault(&e);
+	buffer->reader->sched_switch(&s);
 }
 
-static void read_user_stack(struct buffer *buffer, struct tep_record *record, int cpu,
-			    uint64_t ts)
+static uint64_t *last_fault(struct buffer *buffer, int cpu)
 {
-	struct tep_format_field *caller = tep_find_field(buffer->user_stack, "caller");
-	uint64_t callers[STACK_DEPTH];
-	size_t nr = 0, size;
-
-	if (!caller || !caller->arraylen)
-		return;
-	size = caller->size / caller->arraylen;
-	for (; nr < caller->arraylen && nr < STACK_DEPTH; nr++) {
-		callers[nr] = tep_read_number(buffer->tep,
-					      record->data + caller->offset + nr * size, size);
-		if (!callers[nr])
-			break;
-	}
-	if (nr)
-		buffer->reader->user_stack(ts, cpu, callers, nr);
-}
-
-/* Returns the event before it on this CPU. */
-static struct last remember(struct buffer *buffer, struct tep_event *event, uint64_t ts, int cpu)
-{
-	struct last before;
-
 	if (cpu >= buffer->nr_cpus) {
-		buffer->last = allocate(buffer->last, (cpu + 1) * sizeof(*buffer->last));
+		buffer->fault = allocate(buffer->fault, (cpu + 1) * sizeof(*buffer->fault));
 		while (buffer->nr_cpus <= cpu)
-			buffer->last[buffer->nr_cpus++] = (struct last){ };
+			buffer->fault[buffer->nr_cpus++] = 0;
 	}
-	before = buffer->last[cpu];
-	buffer->last[cpu] = (struct last){ event, ts };
-	return before;
+	return &buffer->fault[cpu];
+}
+
+static void read_stacks(struct buffer *buffer, struct tep_record *record, int cpu, int id)
+{
+	const struct reader *reader = buffer->reader;
+	uint64_t callers[STACK_DEPTH], fault = *last_fault(buffer, cpu);
+	size_t nr;
+
+	if (is_event(buffer->user_stack, id) && reader->user_stack && fault) {
+		nr = read_stack(buffer->user_stack, record, callers);
+		if (nr)
+			reader->user_stack(fault, cpu, callers, nr);
+	}
+	if (is_event(buffer->kernel_stack, id) && reader->kernel_stack) {
+		nr = read_stack(buffer->kernel_stack, record, callers);
+		if (nr)
+			reader->kernel_stack(tep_data_pid(buffer->tep, record), callers, nr);
+	}
 }
 
 static int on_event(struct tracecmd_input *handle, struct tep_record *record, int cpu,
 		    void *data)
 {
 	struct buffer *buffer = data;
-	struct tep_event *event = tep_find_event_by_record(buffer->tep, record);
-	const struct reader *reader = buffer->reader;
-	struct last before;
+	int id = tep_data_type(buffer->tep, record);
+	struct traps_event e;
 
 	(void)handle;
-	if (!event)
+	if (is_event(buffer->user_stack, id) || is_event(buffer->kernel_stack, id)) {
+		read_stacks(buffer, record, cpu, id);
 		return 0;
-	before = remember(buffer, event, record->ts, cpu);
-	if (event == buffer->trap_entry || event == buffer->trap_exit ||
-	    event == buffer->fault_entry || event == buffer->fault_exit)
-		read_exception(buffer, event, record, cpu);
-	else if (event == buffer->mm_fault && reader->mm_fault)
-		read_mm_fault(buffer, record, cpu);
-	else if (event == buffer->sched_switch && reader->sched_switch)
-		reader->sched_switch(record->ts, cpu, field(buffer, event, "next_pid", record));
-	else if (event == buffer->user_stack && reader->user_stack && before.event &&
-		 (before.event == buffer->fault_exit || before.event == buffer->mm_fault))
-		read_user_stack(buffer, record, cpu, before.ts);
+	}
+	*last_fault(buffer, cpu) = 0;
+	if (traps_read(buffer->format, record, &e)) {
+		if (e.type == TRAPS_PAGE_FAULT_EXIT || e.type == TRAPS_MM_FAULT)
+			*last_fault(buffer, cpu) = e.ts;
+		read_event(buffer, &e);
+	} else if (is_event(buffer->sched_switch, id) && buffer->reader->sched_switch) {
+		read_switch(buffer, record);
+	}
 	return 0;
 }
 
@@ -180,24 +165,22 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 {
 	struct tep_handle *tep = tracecmd_get_tep(handle);
 	struct buffer buffer = { .recording = recording, .reader = reader, .tep = tep };
+	const char *missing;
 
-	buffer.trap_entry = tep_find_event_by_name(tep, SYSTEM, "trap_entry");
-	buffer.trap_exit = tep_find_event_by_name(tep, SYSTEM, "trap_exit");
-	buffer.fault_entry = tep_find_event_by_name(tep, SYSTEM, "page_fault_entry");
-	buffer.fault_exit = tep_find_event_by_name(tep, SYSTEM, "page_fault_exit");
-	buffer.mm_fault = tep_find_event_by_name(tep, SYSTEM, "mm_fault");
+	buffer.format = traps_format_new(tep, &missing);
+	if (!buffer.format)
+		die("%s: no %s in it: record with trace-cmd record -e " SYSTEM
+		    " on a kernel of this version", recording->name, missing);
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
 	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
-	if (!buffer.trap_entry && !buffer.trap_exit && !buffer.fault_entry &&
-	    !buffer.fault_exit && !buffer.mm_fault)
-		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
-		    recording->name);
-	names_load(tep);
+	buffer.kernel_stack = tep_find_event_by_name(tep, "ftrace", "kernel_stack");
+	reading = &buffer;
+	names_load(buffer.format);
 	symbols_recorded(tep);
 	tracecmd_follow_missed_events(handle, on_missed, &buffer);
 	if (tracecmd_iterate_events(handle, NULL, 0, on_event, &buffer))
 		die("%s: cannot read all of its events", recording->name);
-	free(buffer.last);
+	free(buffer.fault);
 	if (reader->buffer_end)
 		reader->buffer_end();
 }

@@ -10,41 +10,26 @@
 struct recording {
 	const char		*name;
 	struct tracecmd_input	*handle;
-	uint64_t		first, last;	/* times of the first and last exception */
+	uint64_t		first, last;	/* times of the first and last event */
 	uint64_t		lost;
 };
 
-#define STACK_DEPTH	8	/* ftrace's */
+#define STACK_DEPTH	16
 
-/* A page fault without an exception, mm_fault, has no vector, error code, ip and event data. */
-struct exception {
+struct task_switch {
 	uint64_t	ts;
 	unsigned int	cpu;
-	pid_t		pid;
-	const char	*comm;
-	bool		is_exit;
-	bool		counts;		/* only one event of a pair counts */
-	bool		user_mode;
-	unsigned int	vector;
-	uint64_t	error_code;
-	uint64_t	ip;
-	uint64_t	address;	/* page faults only */
-	bool		no_exception;
-	bool		remote;		/* mm_fault of another process's address space */
-	uint64_t	event_data;	/* all others */
-	/* exits only */
-	unsigned int	result;
-	unsigned int	flags;
-	uint64_t	duration;
+	pid_t		prev, next;
+	bool		preempted;	/* prev could have run on */
 };
 
 /* All functions except the first may be NULL. */
 struct reader {
-	void (*exception)(const struct exception *e);
-	void (*mm_fault)(const struct exception *e);
+	void (*event)(const struct traps_event *e);
 	/* of the page fault that ended at @ts */
 	void (*user_stack)(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
-	void (*sched_switch)(uint64_t ts, unsigned int cpu, pid_t next);
+	void (*sched_switch)(const struct task_switch *s);
+	void (*kernel_stack)(pid_t pid, const uint64_t *callers, size_t nr);
 	void (*missed)(uint64_t ts, unsigned int cpu);
 	void (*buffer_end)(void);
 };
@@ -53,5 +38,9 @@ void recording_open(struct recording *recording, const char *name);
 uint64_t recording_first(struct recording *recording);
 void recording_read(struct recording *recording, const struct reader *reader);
 void recording_close(struct recording *recording);
+
+/* Of what is being read: the name of a task; whether an event is the one of its pair that counts */
+const char *recording_comm(pid_t pid);
+bool recording_counts(const struct traps_event *e);
 
 #endif

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "recording.h"
+#include "offcpu.h"
 
 static struct sample sample;
 static uint64_t user, unmapped;		/* ips in user space; of these, in no known mapping */
@@ -21,7 +21,7 @@ static bool names_places(void)
 	return options.table[ADDRESSES] || options.table[FROM] || options.table[WORST];
 }
 
-static void count(const struct exception *e)
+static void count(const struct traps_event *e)
 {
 	struct row row = { .vector = e->vector, .count = 1 };
 	struct place place;
@@ -31,7 +31,7 @@ static void count(const struct exception *e)
 
 	row.cpu = 0;
 	row.pid = e->pid;
-	strncpy(row.comm, e->comm, COMM_LEN - 1);
+	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	add(TASKS, &row);
 
 	row.value = e->ip;
@@ -46,29 +46,25 @@ static void count(const struct exception *e)
 	}
 }
 
-static void on_exception(const struct exception *e)
+static void on_event(const struct traps_event *e)
 {
 	struct row row = { .vector = e->vector, .result = e->result, .count = 1 };
 
-	if (e->counts)
+	if (recording_counts(e))
 		count(e);
-	if (e->is_exit) {
+	if (e->type == TRAPS_TRAP_EXIT || e->type == TRAPS_PAGE_FAULT_EXIT) {
 		row.value = e->duration;
 		row.sum = e->duration;
 		add(LATENCY, &row);
-		if (options.table[WORST] && e->vector == VECTOR_PF)
-			worst_add(&sample.table[WORST], e);
 	}
-}
-
-static void on_mm_fault(const struct exception *e)
-{
-	worst_add(&sample.table[WORST], e);
+	if (options.table[WORST] &&
+	    (e->type == TRAPS_PAGE_FAULT_EXIT || e->type == TRAPS_MM_FAULT))
+		worst_add(&sample.table[WORST], e);
 }
 
 static void read_recording(struct recording *recording, const char *name)
 {
-	struct reader reader = { .exception = on_exception };
+	struct reader reader = { .event = on_event };
 	unsigned int i;
 
 	memset(&sample, 0, sizeof(sample));
@@ -76,8 +72,9 @@ static void read_recording(struct recording *recording, const char *name)
 	unmapped = 0;
 	if (options.table[WORST]) {
 		worst_restart();
-		reader.mm_fault = on_mm_fault;
-		reader.user_stack = worst_stack;
+		reader.user_stack = worst_user_stack;
+		reader.sched_switch = worst_switch;
+		reader.kernel_stack = offcpu_stack;
 	}
 	recording_open(recording, name);
 	recording_read(recording, &reader);

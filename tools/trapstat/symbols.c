@@ -232,20 +232,29 @@ static bool place_of(const struct row *row, struct place *place)
 	return !(row->value >> 63) && find(row->pid, row->value, place);
 }
 
+char *kernel_symbol(uint64_t address)
+{
+	const char *symbol = kernel ? tep_find_function(kernel, address) : NULL;
+
+	return symbol ? print_string("%s", symbol) :
+			print_string("0x%llx", (unsigned long long)address);
+}
+
 /* What raised the exception: function and file, file and offset, or address and task. */
 char *symbol_of_ip(const struct row *row)
 {
 	const char *symbol = NULL;
 	struct place place;
+	char *name, *text;
 
 	if (!place_of(row, &place)) {
 		if (strcmp(place.kind, "kernel"))
 			return print_string("0x%llx (%s)", (unsigned long long)row->value,
 					    row->comm);
-		symbol = kernel ? tep_find_function(kernel, row->value) : NULL;
-		if (symbol)
-			return print_string("%s [kernel]", symbol);
-		return print_string("0x%llx [kernel]", (unsigned long long)row->value);
+		name = kernel_symbol(row->value);
+		text = print_string("%s [kernel]", name);
+		free(name);
+		return text;
 	}
 	if (!strcmp(place.kind, "file")) {
 		if (!place.no_symbols)

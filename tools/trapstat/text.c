@@ -212,6 +212,19 @@ static void print_fault(const struct fault *fault, bool first)
 	printf(" %7d %-15s %-8s %.*s\n", fault->row.pid, fault->row.comm,
 	       result_name(fault->result), width > 44 ? (int)width - 44 : INT_MAX, line);
 	free(line);
+	printf("%11s %" PRIu64 ".%06" PRIu64 " cpu%u", "", fault->ts / 1000000000,
+	       fault->ts / 1000 % 1000000, fault->cpu);
+	if (!fault->no_exception)
+		printf(" %s", fault->error_names);
+	if (worst_knows_switches()) {
+		printf("; slept");
+		print_ns(fault->slept);
+		printf(", preempted");
+		print_ns(fault->preempted);
+	}
+	if (*fault->waited_in)
+		printf(" in %s", fault->waited_in);
+	printf("\n");
 	for (i = 0; i < fault->nr_callers; i++)
 		printf("%35s called by %.*s\n", "", width > 46 ? (int)width - 46 : INT_MAX,
 		       fault->stack[i]);
@@ -219,18 +232,19 @@ static void print_fault(const struct fault *fault, bool first)
 
 static void print_times(const struct sample *sample)
 {
+	bool exact = worst_knows_switches();
 	struct task_time *time;
 	size_t nr, i;
 
-	printf("%7s %-15s %10s %9s %9s %9s %9s\n", "pid", "command", "faults", "time", "waiting",
-	       "preempted", "working");
+	printf("%7s %-15s %10s %9s %9s %9s %9s\n", "pid", "command", "faults", "time",
+	       exact ? "sleeping" : "slept", "preempted", exact ? "running" : "neither");
 	time = top_times(&sample->table[WORST], &nr);
 	for (i = 0; i < nr; i++) {
 		printf("%7d %-15s %10" PRIu64, time[i].pid, time[i].comm, time[i].count);
 		print_ns(time[i].total);
-		print_ns(time[i].waiting);
+		print_ns(time[i].sleeping);
 		print_ns(time[i].preempted);
-		print_ns(time[i].working);
+		print_ns(time[i].running);
 		printf("\n");
 	}
 	free(time);

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <event-parse.h>
+#include <libtraps.h>
 
-#define SYSTEM		"traps"
-#define VECTOR_PF	14
+#define SYSTEM		TRAPS_SYSTEM
+#define VECTOR_PF	TRAPS_VECTOR_PF
 #define ALL_RESULTS	UINT_MAX
 #define COMM_LEN	16
 #define PAGE_BYTES	4096
@@ -40,7 +40,7 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
-	bool		user_stack;
+	bool		stacks;
 	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
@@ -102,7 +102,7 @@ uint64_t bucket_low(unsigned long buckets, uint64_t high);
 
 /* names.c */
 void names_live(void);
-void names_load(struct tep_handle *tep);
+void names_load(struct traps_format *loaded);
 const char *vector_name(unsigned int vector);
 const char *result_name(unsigned int result);
 char *error_code_name(unsigned int vector, uint64_t code);
@@ -179,6 +179,7 @@ void symbols_live(void);
 void symbols_recorded(struct tep_handle *tep);
 bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file);
 char *symbol_of_ip(const struct row *row);
+char *kernel_symbol(uint64_t address);
 char *name_of_page(const struct row *row, const char **kind);
 
 /* report.c, chrome.c */
@@ -186,10 +187,10 @@ int report_main(int nr_files, char **files);
 int chrome_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
-struct exception;
-
-void worst_add(struct rows *rows, const struct exception *e);
-void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
+void worst_add(struct rows *rows, const struct traps_event *e);
+void worst_user_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
+struct task_switch;
+void worst_switch(const struct task_switch *s);
 void worst_restart(void);
 
 /* output.c */

@@ -5,15 +5,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "offcpu.h"
 #include "output.h"
 
 #define FLAG_SLEPT	0x01
 #define FLAG_PREEMPTED	0x02
 
+/* What a task's time in page faults was, a value of its rows */
+enum { SLEEPING, PREEMPTED, RUNNING };
+
 static struct fault *faults;	/* the longest first */
 static size_t nr_faults;
+static bool knows_switches;
 
-static void keep(const struct exception *e)
+static void keep(const struct traps_event *e, const struct offcpu *lost)
 {
 	struct fault *fault;
 	size_t at;
@@ -29,25 +34,55 @@ static void keep(const struct exception *e)
 	fault = &faults[at];
 	memmove(fault + 1, fault, (nr_faults - at - 1) * sizeof(*fault));
 	*fault = (struct fault){ .duration = e->duration, .address = e->address,
-				 .result = e->result, .flags = e->flags, .remote = e->remote,
-				 .no_exception = e->no_exception, .ts = e->ts, .cpu = e->cpu };
+				 .result = e->result, .flags = e->flags,
+				 .no_exception = e->type == TRAPS_MM_FAULT,
+				 .remote = e->type == TRAPS_MM_FAULT && !e->curr,
+				 .ts = e->ts, .cpu = e->cpu,
+				 .error_code = e->error_code,
+				 .slept = lost->slept, .preempted = lost->preempted };
 	fault->row.pid = e->pid;
 	fault->row.value = e->ip;
-	strncpy(fault->row.comm, e->comm, COMM_LEN - 1);
+	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
+	if (lost->longest) {
+		fault->nr_waits = lost->longest->nr_callers;
+		memcpy(fault->waits, lost->longest->callers, sizeof(fault->waits));
+	}
 }
 
-void worst_add(struct rows *rows, const struct exception *e)
+void worst_switch(const struct task_switch *s)
 {
-	struct row row = { .vector = VECTOR_PF, .pid = e->pid, .count = 1 };
+	knows_switches = true;
+	offcpu_switch(s);
+}
 
-	keep(e);
-	row.value = e->flags;
-	row.sum = e->duration;
-	strncpy(row.comm, e->comm, COMM_LEN - 1);
+static void add_time(struct rows *rows, const struct traps_event *e, unsigned int what,
+		     uint64_t time, unsigned int count)
+{
+	struct row row = { .vector = VECTOR_PF, .pid = e->pid, .count = count, .sum = time };
+
+	row.value = what;
+	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	rows_add(rows, &row);
 }
 
-void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr)
+void worst_add(struct rows *rows, const struct traps_event *e)
+{
+	struct offcpu lost = offcpu_between(e->pid, e->ts - e->duration, e->ts);
+
+	keep(e, &lost);
+	/* Without switches, the flags only tell whether there was one. */
+	if (!knows_switches && e->flags & FLAG_SLEPT)
+		lost.slept = e->duration;
+	else if (!knows_switches && e->flags & FLAG_PREEMPTED)
+		lost.preempted = e->duration;
+	if (lost.slept)
+		add_time(rows, e, SLEEPING, lost.slept, 0);
+	if (lost.preempted)
+		add_time(rows, e, PREEMPTED, lost.preempted, 0);
+	add_time(rows, e, RUNNING, e->duration - lost.slept - lost.preempted, 1);
+}
+
+void worst_user_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr)
 {
 	size_t i;
 
@@ -70,6 +105,35 @@ void worst_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t 
 void worst_restart(void)
 {
 	nr_faults = 0;
+	knows_switches = false;
+	offcpu_restart();
+}
+
+bool worst_knows_switches(void)
+{
+	return knows_switches;
+}
+
+/* What the task waited in: its functions, without those of the scheduler */
+static char *name_waits(const struct fault *fault)
+{
+	struct row row = fault->row;
+	char *name = NULL, *more, *longer;
+	unsigned int shown = 0;
+	size_t i;
+
+	for (i = 0; i < fault->nr_waits && shown < 6; i++) {
+		row.value = fault->waits[i] - 1;
+		more = kernel_symbol(row.value);
+		if (shown || !strstr(more, "sched")) {
+			longer = print_string("%s%s%s", name ?: "", name ? " < " : "", more);
+			free(name);
+			name = longer;
+			shown++;
+		}
+		free(more);
+	}
+	return name ?: print_string("%s", "");
 }
 
 /* Valid until the recording is closed; the caller frees the names. */
@@ -96,12 +160,16 @@ void each_worst(void (*call)(const struct fault *fault, bool first))
 			fault.stack[n] = symbol_of_ip(&caller);
 		}
 		fault.flag_names = flags_name(fault.flags);
+		fault.error_names = error_code_name(VECTOR_PF, fault.error_code);
+		fault.waited_in = name_waits(&fault);
 		call(&fault, !i);
 		while (n)
 			free(fault.stack[--n]);
 		free(fault.at);
 		free(fault.by);
 		free(fault.flag_names);
+		free(fault.error_names);
+		free(fault.waited_in);
 	}
 }
 
@@ -138,12 +206,12 @@ struct task_time *top_times(const struct rows *rows, size_t *nr)
 		time = &times[*nr - 1];
 		time->count += row->count;
 		time->total += row->sum;
-		if (row->value & FLAG_SLEPT)
-			time->waiting += row->sum;
-		else if (row->value & FLAG_PREEMPTED)
+		if (row->value == SLEEPING)
+			time->sleeping += row->sum;
+		else if (row->value == PREEMPTED)
 			time->preempted += row->sum;
 		else
-			time->working += row->sum;
+			time->running += row->sum;
 	}
 	qsort(times, *nr, sizeof(*times), compare_time);
 	if (*nr > options.top)

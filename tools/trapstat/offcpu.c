@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * offcpu.c - when tasks had no CPU, from sched_switch, and the kernel's stack then
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "offcpu.h"
+
+#define BUCKETS	1024
+#define PERIODS	64		/* are remembered of each task, the last ones */
+
+struct task {
+	pid_t		pid;
+	unsigned int	nr;		/* all; the last one may not have ended */
+	struct period	period[PERIODS];
+	struct task	*next;
+};
+
+static struct task *tasks[BUCKETS];
+
+static struct task *find_task(pid_t pid)
+{
+	struct task *task = tasks[pid % BUCKETS];
+
+	while (task && task->pid != pid)
+		task = task->next;
+	return task;
+}
+
+static struct task *get_task(pid_t pid)
+{
+	struct task *task = find_task(pid);
+
+	if (task)
+		return task;
+	task = allocate(NULL, sizeof(*task));
+	task->pid = pid;
+	task->nr = 0;
+	task->next = tasks[pid % BUCKETS];
+	tasks[pid % BUCKETS] = task;
+	return task;
+}
+
+/* The idle tasks have pid 0. */
+void offcpu_switch(const struct task_switch *s)
+{
+	struct period *period;
+	struct task *task;
+
+	if (s->prev) {
+		task = get_task(s->prev);
+		task->period[task->nr++ % PERIODS] = (struct period){
+			.from = s->ts, .preempted = s->preempted,
+		};
+	}
+	task = s->next ? find_task(s->next) : NULL;
+	if (!task || !task->nr)
+		return;
+	period = &task->period[(task->nr - 1) % PERIODS];
+	if (!period->to)
+		period->to = s->ts;
+}
+
+/*
+ * The first stack after a switch is the switch's. Recording the user's stack in between
+ * may raise a page fault, which is recorded, too.
+ */
+void offcpu_stack(pid_t pid, const uint64_t *callers, size_t nr)
+{
+	struct task *task = find_task(pid);
+	struct period *period;
+
+	if (!task || !task->nr)
+		return;
+	period = &task->period[(task->nr - 1) % PERIODS];
+	if (period->to || period->nr_callers)
+		return;
+	memcpy(period->callers, callers, nr * sizeof(*callers));
+	period->nr_callers = nr;
+}
+
+/* What a task lost between two times; the longest period is valid until its next switch. */
+struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to)
+{
+	const struct task *task = find_task(pid);
+	const struct period *period;
+	struct offcpu lost = { };
+	uint64_t begin, end, longest = 0;
+	unsigned int i;
+
+	for (i = task ? task->nr : 0; i && task->nr - i < PERIODS; i--) {
+		period = &task->period[(i - 1) % PERIODS];
+		end = period->to && period->to < to ? period->to : to;
+		begin = period->from > from ? period->from : from;
+		if (end <= begin)
+			break;
+		if (period->preempted)
+			lost.preempted += end - begin;
+		else
+			lost.slept += end - begin;
+		if (end - begin > longest) {
+			longest = end - begin;
+			lost.longest = period;
+		}
+	}
+	return lost;
+}
+
+void offcpu_restart(void)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < BUCKETS; i++) {
+		while ((task = tasks[i])) {
+			tasks[i] = task->next;
+			free(task);
+		}
+	}
+}
