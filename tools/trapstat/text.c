@@ -212,19 +212,19 @@ static void print_fault(const struct fault *fault, bool first)
 	printf(" %7d %-15s %-8s %.*s\n", fault->row.pid, fault->row.comm,
 	       result_name(fault->result), width > 44 ? (int)width - 44 : INT_MAX, line);
 	free(line);
-	printf("%11s %" PRIu64 ".%06" PRIu64 " cpu%u", "", fault->ts / 1000000000,
+	printf("%9s at %" PRIu64 ".%06" PRIu64 " cpu%u", "", fault->ts / 1000000000,
 	       fault->ts / 1000 % 1000000, fault->cpu);
 	if (!fault->no_exception)
 		printf(" %s", fault->error_names);
-	if (worst_knows_switches()) {
+	if (fault->slept) {
 		printf("; slept");
 		print_ns(fault->slept);
-		printf(", preempted");
+	}
+	if (fault->preempted) {
+		printf("; preempted");
 		print_ns(fault->preempted);
 	}
-	if (*fault->waited_in)
-		printf(" in %s", fault->waited_in);
-	printf("\n");
+	printf("%s%s\n", *fault->waited_in ? " in " : "", fault->waited_in);
 	for (i = 0; i < fault->nr_callers; i++)
 		printf("%35s called by %.*s\n", "", width > 46 ? (int)width - 46 : INT_MAX,
 		       fault->stack[i]);
