@@ -134,25 +134,22 @@ static const char *find_fields(struct tep_handle *tep, enum traps_type type, str
 struct traps_format *traps_format_new(struct tep_handle *tep, const char **missing)
 {
 	struct traps_format *format = calloc(1, sizeof(*format));
-	const char *what = NULL;
 	unsigned int i, nr = 0;
 
-	*missing = "memory";
-	if (!format)
-		return NULL;
-	for (i = 0; i < TRAPS_TYPES && !what; i++) {
-		what = find_fields(tep, i, &format->type[i]);
+	*missing = format ? NULL : "memory";
+	for (i = 0; i < TRAPS_TYPES && !*missing; i++) {
+		*missing = find_fields(tep, i, &format->type[i]);
 		nr += !!format->type[i].event;
 	}
-	if (!nr)
-		what = "events/" TRAPS_SYSTEM;
-	if (what)
-		*missing = what;
-	if (!what && copy_names(&format->vectors, format, VECTOR) &&
+	if (*missing || !nr)
+		goto failed;
+	*missing = "memory";
+	if (copy_names(&format->vectors, format, VECTOR) &&
 	    copy_names(&format->results, format, RESULT) &&
 	    copy_names(&format->flags, format, FLAGS) &&
 	    copy_names(&format->error_code, format, ERROR_CODE))
 		return format;
+failed:
 	traps_format_free(format);
 	return NULL;
 }

@@ -35,7 +35,8 @@ void names_live(void)
 	}
 	format = traps_format_new(tep, &missing);
 	if (!format)
-		die("the kernel's events have no %s: this trapstat is for another version", missing);
+		die("the kernel's events have no %s: this trapstat is for another version",
+		    missing ?: "such names");
 }
 
 const char *vector_name(unsigned int vector)

@@ -168,9 +168,12 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 	const char *missing;
 
 	buffer.format = traps_format_new(tep, &missing);
+	if (!buffer.format && missing)
+		die("%s: its events have no %s: recorded by another version", recording->name,
+		    missing);
 	if (!buffer.format)
-		die("%s: no %s in it: record with trace-cmd record -e " SYSTEM
-		    " on a kernel of this version", recording->name, missing);
+		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
+		    recording->name);
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
 	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
 	buffer.kernel_stack = tep_find_event_by_name(tep, "ftrace", "kernel_stack");
