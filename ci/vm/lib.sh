@@ -3,7 +3,7 @@
 
 # of the machine
 kernel=$build/$v/x86_64-guest/arch/x86/boot/bzImage
-accel=tcg cpu='' smp=2 mem=2G deterministic='' append='' extra=''
+accel=tcg cpu='' smp=2 mem=2G deterministic='' append='' extra='' reset=-no-reboot
 # the log of its console, the seconds that it may take, the emulator's process
 log=$build/log/vm-console.log
 limit=600 vm=''
@@ -76,8 +76,8 @@ qemu() {
 		# that text patching has removed already, and the guest dies of it.
 		set -- -accel tcg,thread=single "$@"
 	fi
-	# shellcheck disable=SC2086 # $extra is a list of arguments
-	emulate qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot \
+	# shellcheck disable=SC2086 # $extra is a list of arguments, $reset one or none
+	emulate qemu-system-x86_64 -nodefaults -no-user-config -display none $reset \
 		-M q35 -cpu "$cpu" -smp "$smp" -m "$mem" \
 		-kernel "$kernel" -initrd "$initrd" -append "$(command_line)" \
 		-chardev "file,id=log,path=$(value "$log")" -serial chardev:log "$@" $extra
