@@ -66,11 +66,12 @@ class Logs(unittest.TestCase):
 
 
 class Cells(unittest.TestCase):
-    impossible = report.impossible_for("here", "# A comment\n"
+    impossible = report.impossible_for("here-a", "# A comment\n"
                                        "*\tuser\t#DF\tcannot\n"
                                        "there\tuser\t#AC\tthere only\n"
                                        "*\t*\t#MC\tnot recorded\n"
-                                       "here\tuser\t*\tflaky\n")
+                                       "here\tuser\t*\tnot of here-a\n"
+                                       "here-*\tuser\t*\tflaky\n")
 
     def says(self, mode, vector, passed=(), skipped=()):
         return report.says((mode, vector), dict(passed), dict(skipped), self.impossible)

@@ -8,6 +8,7 @@
  * is left out if that makes it panic.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -141,8 +142,6 @@ TEST_F(unrecorded, mc)
 	struct child child;
 	struct trace trace;
 
-	if (file_has_word("/proc/cpuinfo", "fred"))
-		SKIP(return, "with FRED INT n is not an exception in the kernel");
 	if (!file_has_word("/proc/cmdline", "mce=off"))
 		SKIP(return, "the kernel was not booted with mce=off");
 	record(_metadata, &child, raise_mc_and_de, &trace);
@@ -183,7 +182,7 @@ FIXTURE_VARIANT(kernel_pf) {
 
 /* The page tables allow what the fault was about. */
 KERNEL_PF(spurious, "pf_spurious", "PROT|WRITE", "traps_raiser_watched", "SPURIOUS",
-	  .ip = "raise_pf_ip+0x*/0x* ?traps_raiser?", .absent = "with FRED a handler cannot be jumped to");
+	  .ip = "raise_*_ip+0x*/0x* ?traps_raiser?");
 
 #ifdef __x86_64__
 /* A K8 may lose the upper half of an address to jump to. */
@@ -369,6 +368,44 @@ TEST_F(nmi_in_pf, recorded)
 	let_work(_metadata, &child, &trace);
 	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
 	expect_inside(_metadata, &trace, pf, "vector=NMI mode=kernel *");
+}
+
+static void raise_nmi_in_nmi(struct report *report, int round)
+{
+	report->error = module_write("raise", "nmi_in_nmi");
+}
+
+SIMPLE_FIXTURE(nmi_in_nmi, set_up_module)
+
+/*
+ * An NMI that is sent inside of another one comes when that has ended, also if its handler
+ * has returned from an exception in between.
+ */
+TEST_F(nmi_in_nmi, recorded)
+{
+	static const struct {
+		const char *event, *text;
+	} expected[] = {
+		{ "trap_entry", "vector=NMI mode=kernel *" },
+		{ "trap_entry", "vector=#DE mode=kernel *" },
+		{ "trap_exit", "vector=#DE mode=kernel *" },
+		{ "trap_exit", "vector=NMI mode=kernel *" },
+		{ "trap_entry", "vector=NMI mode=kernel *" },
+		{ "trap_exit", "vector=NMI mode=kernel *" },
+	};
+	struct child child;
+	struct trace trace;
+
+	start(_metadata, &child, raise_nmi_in_nmi);
+	record_nmis(_metadata, &child);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	EXPECT_EQ(0, child.report->error);
+	ASSERT_EQ(ARRAY_SIZE(expected), trace.count);
+	for (int i = 0; i < trace.count; i++) {
+		EXPECT_STREQ(expected[i].event, trace.records[i].event);
+		EXPECT_EQ(0, fnmatch(expected[i].text, trace.records[i].text, 0));
+	}
 }
 
 #ifdef __x86_64__

@@ -24,6 +24,12 @@ void *page_of_round(struct report *report, int round, char *(*map)(void));
 
 void read_pipe(void *address);
 
+#ifdef __x86_64__
+/* In the vsyscall page, which can only be called. With LASS that is a #GP. */
+#define VSYSCALL_TIME	((char *)0xffffffffff600400)
+bool has_vsyscall(bool lass);
+#endif
+
 /*
  * A thread of this process reads what page faults there are in the file @userfault.
  * Once the process sleeps in one, it calls @on_fault, which may resolve it.

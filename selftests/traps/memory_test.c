@@ -111,18 +111,10 @@ static char *map_with_key(void)
 }
 
 #ifdef __x86_64__
-/* time() in the vsyscall page, which can only be called. With LASS that is a #GP. */
 static char *find_vsyscall(void)
 {
-	bool lass = file_has_word("/proc/cpuinfo", "lass");
-	char *text = lass ? NULL : file_read("/proc/self/maps");
-	char *line = text ? strstr(text, "--xp") : NULL;
-
-	while (line && strncmp(line + strcspn(line, "[\n"), "[vsyscall]", 10))
-		line = strstr(line + 1, "--xp");
-	free(text);
 	fault_step = 0;
-	return line ? (char *)0xffffffffff600400 : NULL;
+	return has_vsyscall(false) ? VSYSCALL_TIME : NULL;
 }
 
 static void call_time(void *address)

@@ -136,6 +136,27 @@ static void disable_interrupts(void)
 	raise_cli();
 }
 
+#ifdef __x86_64__
+static bool find_vsyscall(void)
+{
+	if (!trap_round)
+		unable = !has_vsyscall(true);
+	return !unable;
+}
+
+static void call_vsyscall(void)
+{
+	if (find_vsyscall())
+		((time_t (*)(time_t *))VSYSCALL_TIME)(NULL);
+}
+
+static void call_vsyscall_stackless(void)
+{
+	if (find_vsyscall())
+		raise_call_stackless(VSYSCALL_TIME);
+}
+#endif
+
 FIXTURE(trap) {
 	struct child child;
 };
@@ -150,6 +171,7 @@ FIXTURE_VARIANT(trap) {
 	const char *result;		/* if not SIGNAL */
 	const char *event_data;		/* a pattern, if not 0 */
 	const char *ip[3];		/* one for each time it is raised */
+	const char *shown;		/* how that is shown, a pattern, if not as a number */
 	const char *resume;
 	unsigned short cs;		/* the handler of a #UD returns to it */
 	bool other;			/* the signal tells of another exception */
@@ -197,6 +219,18 @@ VARIANT(gp_return, raise_ud, SIGSEGV, "#GP", 13, .cs = 0x3ff7, .error_code = 0x3
 /* The kernel's IRET raises a #GP, which becomes one of the program. */
 VARIANT(iret, raise_ud, SIGILL, "IRET", IRET_VECTOR, .cs = 0x3ff7, .ip = { raise_ud_resume },
 	.resume = raise_ud_resume, .kernel = 32);
+
+#ifdef __x86_64__
+#define NO_VSYSCALL	"no vsyscall page that can only be called, or no LASS"
+
+VARIANT(gp_vsyscall, call_vsyscall, 0, "#GP", 13, .result = "EMULATED", .ip = { VSYSCALL_TIME },
+	.shown = "*+0x*/0x0", .absent = NO_VSYSCALL);
+/* Where it is to return to cannot be read. */
+VARIANT(gp_vsyscall_stackless, call_vsyscall_stackless, SIGSEGV, "#GP", 13, .other = true,
+	.ip = { VSYSCALL_TIME }, .shown = "*+0x*/0x0", .resume = raise_call_stackless_resume,
+	.absent = NO_VSYSCALL);
+#endif
+
 VARIANT(mf, raise_mf, SIGFPE, "#MF", 16, .ip = { raise_mf_ip }, .resume = raise_mf_resume);
 VARIANT(ac, raise_ac, SIGBUS, "#AC", 17, .ip = { raise_ac_ip }, .resume = raise_ac_resume,
 	.absent = "the CPU does not check alignment");
@@ -249,7 +283,7 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 {
 	const struct report *report = self->child.report;
 	int before = variant->cs ? 1 : 0, times = 0;
-	char text[160], filter[32];
+	char text[160], filter[32], number[32];
 	struct trace trace;
 
 	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
@@ -260,6 +294,7 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 
 	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
 		const struct raised *raised = &report->raised[before + i];
+		const char *ip = variant->shown ?: number;
 
 		if (variant->signal)
 			EXPECT_EQ(variant->signal, raised->signal);
@@ -269,18 +304,17 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 			EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
 		}
 
+		snprintf(number, sizeof(number), "0x%lx", (unsigned long)variant->ip[i]);
 		snprintf(text, sizeof(text),
-			 "vector=%s mode=user error_code=0x%lx ip=0x%lx event_data=%s",
-			 variant->name, variant->error_code, (unsigned long)variant->ip[i],
-			 variant->event_data ?: "0x0");
+			 "vector=%s mode=user error_code=0x%lx ip=%s event_data=%s",
+			 variant->name, variant->error_code, ip, variant->event_data ?: "0x0");
 		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text)) {
 			TH_LOG("%s", text);
 		}
 		expect_exit(_metadata, &self->child, &trace, text,
 			    variant->result ?: "SIGNAL", 0);
 		/* Nothing else is recorded of it; its access is not taken for a page fault. */
-		EXPECT_EQ(2, trace_count(&trace, "[tp]*", "* ip=0x%lx *",
-					 (unsigned long)variant->ip[i]));
+		EXPECT_EQ(2, trace_count(&trace, "[tp]*", "* ip=%s *", ip));
 		times++;
 	}
 	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);

@@ -4,7 +4,8 @@
  *
  * In debugfs, traps_raiser/raise takes the NAME of an exception, which is raised
  * before the write returns; ENODEV if the CPU did not raise it. "nmi CPU" sends
- * an NMI and waits for it. traps_raiser/nmi_at takes the name of a function: whenever
+ * an NMI and waits for it, "nmi_in_nmi" one to this CPU, whose handler sends another one
+ * and raises #DE. traps_raiser/nmi_at takes the name of a function: whenever
  * the writing program calls it, it is interrupted by an NMI.
  */
 #include <linux/cpumask.h>
@@ -32,10 +33,19 @@
 #define ABSENT_ENTRY	GDT_ENTRY_TLS_MAX
 
 static atomic_t nmi_count;
+static bool nmi_again;			/* inside of the next one */
 
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
-	return atomic_dec_if_positive(&nmi_count) >= 0 ? NMI_HANDLED : NMI_DONE;
+	if (atomic_dec_if_positive(&nmi_count) < 0)
+		return NMI_DONE;
+	if (nmi_again) {
+		nmi_again = false;
+		atomic_inc(&nmi_count);
+		__apic_send_IPI_mask(cpumask_of(smp_processor_id()), NMI_VECTOR);
+		raise_de(0);
+	}
+	return NMI_HANDLED;
 }
 
 static int send_nmi(int cpu)
@@ -93,6 +103,35 @@ static bool raise_with_watched(bool (*raise)(unsigned long))
 	return raise((unsigned long)&traps_raiser_watched);
 }
 
+#ifdef CONFIG_X86_FRED
+static bool raise_by_fred(unsigned int vector, unsigned long error_code, unsigned long data)
+{
+	union {
+		struct fred_ss ss;
+		unsigned long info;
+	} frame = {
+		.ss = { .ss = __KERNEL_DS, .vector = vector, .type = EVENT_TYPE_HWEXC, .l = 1 },
+	};
+	struct raised_event event = {
+		.error_code	= error_code,
+		.info		= frame.info,
+		.data		= data,
+	};
+
+	return raise_event((unsigned long)&event);
+}
+#else
+static bool raise_by_fred(unsigned int vector, unsigned long error_code, unsigned long data)
+{
+	return false;
+}
+#endif
+
+static bool raise_machine_check(bool (*raise)(unsigned long))
+{
+	return cpu_feature_enabled(X86_FEATURE_FRED) ? raise_by_fred(X86_TRAP_MC, 0, 0) : raise(0);
+}
+
 static bool raise_fault(bool (*raise)(unsigned long), unsigned long error_code)
 {
 	struct raised_fault fault = {
@@ -102,7 +141,7 @@ static bool raise_fault(bool (*raise)(unsigned long), unsigned long error_code)
 	struct desc_ptr idt;
 
 	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		return false;
+		return raise_by_fred(X86_TRAP_PF, error_code, fault.address);
 	store_idt(&idt);
 	fault.handler = gate_offset((gate_desc *)idt.address + X86_TRAP_PF);
 	return raise((unsigned long)&fault);
@@ -150,7 +189,7 @@ static const struct raiser {
 	{ "spurious", raise_spurious },
 	{ "mf", raise_mf, raise_with_fpu },
 	{ "mf_int", raise_mf_int },
-	{ "mc", raise_mc },
+	{ "mc", raise_mc, raise_machine_check },
 	{ "xf", raise_xf, raise_with_fpu },
 	{ "xf_int", raise_xf_int },
 #ifdef CONFIG_X86_64
@@ -174,6 +213,12 @@ static int raise(const char *name)
 	if (sscanf(name, "nmi %d", &cpu) == 1)
 		return cpu >= 0 && cpu < nr_cpu_ids && cpu_online(cpu) ?
 		       send_nmi(cpu) : -ENXIO;
+
+	if (!strcmp(name, "nmi_in_nmi")) {
+		guard(preempt)();
+		nmi_again = true;
+		return send_nmi(smp_processor_id());
+	}
 
 	for (int i = 0; i < ARRAY_SIZE(raisers); i++) {
 		const struct raiser *raiser = &raisers[i];

@@ -26,6 +26,7 @@ bool raise_xf(unsigned long argument);
 bool raise_xf_int(unsigned long argument);
 bool raise_cp(unsigned long argument);
 bool raise_pf(unsigned long fault);
+bool raise_event(unsigned long event);
 bool raise_pf_erratum(unsigned long argument);
 
 /* A page fault that the CPU does not raise, and the handler to be told. */
@@ -33,6 +34,13 @@ struct raised_fault {
 	unsigned long address;
 	unsigned long error_code;
 	unsigned long handler;
+};
+
+/* An event that FRED does not deliver, as in its stack frame */
+struct raised_event {
+	unsigned long error_code;
+	unsigned long info;		/* with SS */
+	unsigned long data;
 };
 
 #endif

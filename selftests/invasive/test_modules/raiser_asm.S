@@ -9,7 +9,9 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/asm.h>
+#include <asm/msr-index.h>
 #include <asm/nospec-branch.h>
+#include <asm/page_types.h>
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 
@@ -215,6 +217,39 @@ SYM_FUNC_END(raise_pf)
 STACK_FRAME_NON_STANDARD raise_pf
 
 #ifdef CONFIG_X86_64
+/*
+ * Enters the kernel as FRED does; ARGUMENT: struct raised_event *. A jump would need an
+ * ENDBR at the entry.
+ */
+BEGIN raise_event
+	mov	$MSR_IA32_FRED_CONFIG, %ecx
+	rdmsr
+	shl	$32, %rdx
+	or	%rdx, %rax
+	and	$PAGE_MASK, %rax
+	add	$256, %rax
+	mov	%rsp, %rdx
+	and	$-64, %rsp
+	push	$0
+	push	16(ARGUMENT)
+	push	8(ARGUMENT)
+	push	%rdx
+	pushf
+	cli
+	push	$__KERNEL_CS
+	push	$raise_event_ip
+	push	(ARGUMENT)
+	push	%rax
+	ANNOTATE_UNRET_SAFE
+	ret
+	int3
+	IP raise_event
+	ANNOTATE_NOENDBR
+	mov	$1, %eax
+	RET
+SYM_FUNC_END(raise_event)
+STACK_FRAME_NON_STANDARD raise_event
+
 /* Jumps to the lower half of an address. */
 BEGIN raise_pf_erratum
 	lea	raise_pf_erratum_resume(%rip), %rax
