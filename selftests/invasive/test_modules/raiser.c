@@ -103,29 +103,21 @@ static bool raise_with_watched(bool (*raise)(unsigned long))
 	return raise((unsigned long)&traps_raiser_watched);
 }
 
-#ifdef CONFIG_X86_FRED
-static bool raise_by_fred(unsigned int vector, unsigned long error_code, unsigned long data)
+static bool raise_by_fred(unsigned long vector, unsigned long error_code, unsigned long data)
 {
-	union {
-		struct fred_ss ss;
-		unsigned long info;
-	} frame = {
-		.ss = { .ss = __KERNEL_DS, .vector = vector, .type = EVENT_TYPE_HWEXC, .l = 1 },
-	};
+#ifdef CONFIG_X86_64
 	struct raised_event event = {
 		.error_code	= error_code,
-		.info		= frame.info,
+		/* In 64-bit mode */
+		.info		= __KERNEL_DS | vector << 32 | (unsigned long)EVENT_TYPE_HWEXC << 48 | BIT(57),
 		.data		= data,
 	};
 
 	return raise_event((unsigned long)&event);
-}
 #else
-static bool raise_by_fred(unsigned int vector, unsigned long error_code, unsigned long data)
-{
 	return false;
-}
 #endif
+}
 
 static bool raise_machine_check(bool (*raise)(unsigned long))
 {
