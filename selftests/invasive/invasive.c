@@ -94,7 +94,6 @@ bool kernel_is_preemptible(void)
 
 /* --- Memory */
 
-/* A page of what is mapped in round 0, also told to the parent. NULL: there is none. */
 /* Shared by a program's processes; NULL: cannot be made. */
 struct spin *spin_map(void)
 {
