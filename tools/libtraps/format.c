@@ -54,6 +54,7 @@ struct names {
 };
 
 struct traps_format {
+	struct tep_handle	*tep;
 	struct type {
 		struct tep_event	*event;
 		struct tep_format_field	*field[FIELDS];
@@ -143,6 +144,7 @@ struct traps_format *traps_format_new(struct tep_handle *tep, const char **missi
 	}
 	if (*missing || !nr)
 		goto failed;
+	format->tep = tep;
 	*missing = "memory";
 	if (copy_names(&format->vectors, format, VECTOR) &&
 	    copy_names(&format->results, format, RESULT) &&
@@ -188,15 +190,9 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 		struct traps_event *event)
 {
 	const struct type *type = format->type;
-	int id = -1, pid = 0;
+	int id = tep_data_type(format->tep, record);
 	unsigned int i;
 
-	for (i = 0; i < TRAPS_TYPES && !type[i].event; i++)
-		;
-	if (i < TRAPS_TYPES) {
-		id = tep_data_type(type[i].event->tep, record);
-		pid = tep_data_pid(type[i].event->tep, record);
-	}
 	for (i = 0; i < TRAPS_TYPES && !(type->event && type->event->id == id); i++)
 		type++;
 	if (i == TRAPS_TYPES)
@@ -204,7 +200,7 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 	*event = (struct traps_event){
 		.type		= i,
 		.cpu		= record->cpu,
-		.pid		= pid,
+		.pid		= tep_data_pid(format->tep, record),
 		.ts		= record->ts,
 		.vector		= types[i].fields & BIT(VECTOR) ? number(type, VECTOR, record) :
 								  TRAPS_VECTOR_PF,

@@ -131,32 +131,31 @@ void traps_pairing_lost(struct traps_pairing *pairing, uint64_t ts)
 	pairing->any_lost = true;
 }
 
-void traps_pairing_end(struct traps_pairing *pairing)
+static void drop_tasks(struct traps_pairing *pairing, bool call)
 {
 	struct task *task;
 	unsigned int i;
 
 	for (i = 0; i < BUCKETS; i++) {
 		while ((task = pairing->tasks[i])) {
-			close_open(pairing, task, 0);
+			if (call)
+				close_open(pairing, task, 0);
 			pairing->tasks[i] = task->next;
 			free(task);
 		}
 	}
+}
+
+void traps_pairing_end(struct traps_pairing *pairing)
+{
+	drop_tasks(pairing, true);
 	pairing->any_lost = false;
 }
 
 void traps_pairing_free(struct traps_pairing *pairing)
 {
-	struct task *task;
-	unsigned int i;
-
-	for (i = 0; pairing && i < BUCKETS; i++) {
-		while ((task = pairing->tasks[i])) {
-			pairing->tasks[i] = task->next;
-			free(task);
-		}
-	}
+	if (pairing)
+		drop_tasks(pairing, false);
 	free(pairing);
 }
 

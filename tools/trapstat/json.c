@@ -123,9 +123,9 @@ static void json_fault(const struct fault *fault, bool first)
 	json_member("at", fault->at);
 	json_member("by", fault->by);
 	json_member("error_code", fault->no_exception ? "" : fault->error_names);
-	printf(",\"time\":%" PRIu64 ",\"cpu\":%u,\"slept\":%" PRIu64 ",\"preempted\":%" PRIu64,
+	printf(",\"end\":%" PRIu64 ",\"cpu\":%u,\"slept\":%" PRIu64 ",\"preempted\":%" PRIu64,
 	       fault->ts, fault->cpu, fault->slept, fault->preempted);
-	json_member("waited_in", fault->waited_in);
+	json_member("waited_in", fault->waited_in ?: "");
 	json_member("event", fault->no_exception ? "mm_fault" : "page_fault_exit");
 	printf(",\"stack\":[");
 	for (i = 0; i < fault->nr_callers; i++) {

@@ -90,7 +90,10 @@ struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to)
 
 	for (i = task ? task->nr : 0; i && task->nr - i < PERIODS; i--) {
 		period = &task->period[(i - 1) % PERIODS];
-		end = period->to && period->to < to ? period->to : to;
+		/* The task runs now: this one has just begun, or its end is lost. */
+		if (!period->to)
+			continue;
+		end = period->to < to ? period->to : to;
 		begin = period->from > from ? period->from : from;
 		if (end <= begin)
 			break;

@@ -48,7 +48,7 @@ struct fault {
 	uint64_t	preempted;
 	uint64_t	waits[STACK_DEPTH];
 	size_t		nr_waits;
-	char		*waited_in;
+	char		*waited_in;	/* NULL: not recorded */
 };
 
 /* The page faults of a task, and their time */

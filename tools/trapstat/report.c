@@ -75,6 +75,7 @@ static void read_recording(struct recording *recording, const char *name)
 		reader.user_stack = worst_user_stack;
 		reader.sched_switch = worst_switch;
 		reader.kernel_stack = offcpu_stack;
+		reader.buffer_end = offcpu_restart;
 	}
 	recording_open(recording, name);
 	recording_read(recording, &reader);

@@ -224,7 +224,7 @@ static void print_fault(const struct fault *fault, bool first)
 		printf("; preempted");
 		print_ns(fault->preempted);
 	}
-	printf("%s%s\n", *fault->waited_in ? " in " : "", fault->waited_in);
+	printf("%s%s\n", fault->waited_in ? " in " : "", fault->waited_in ?: "");
 	for (i = 0; i < fault->nr_callers; i++)
 		printf("%35s called by %.*s\n", "", width > 46 ? (int)width - 46 : INT_MAX,
 		       fault->stack[i]);

@@ -117,14 +117,12 @@ bool worst_knows_switches(void)
 /* What the task waited in: its functions, without those of the scheduler */
 static char *name_waits(const struct fault *fault)
 {
-	struct row row = fault->row;
 	char *name = NULL, *more, *longer;
 	unsigned int shown = 0;
 	size_t i;
 
 	for (i = 0; i < fault->nr_waits && shown < 6; i++) {
-		row.value = fault->waits[i] - 1;
-		more = kernel_symbol(row.value);
+		more = kernel_symbol(fault->waits[i] - 1);
 		if (shown || !strstr(more, "sched")) {
 			longer = print_string("%s%s%s", name ?: "", name ? " < " : "", more);
 			free(name);
@@ -133,7 +131,7 @@ static char *name_waits(const struct fault *fault)
 		}
 		free(more);
 	}
-	return name ?: print_string("%s", "");
+	return name;
 }
 
 /* Valid until the recording is closed; the caller frees the names. */
