@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hist.c - the kernel's histograms: makes the triggers, reads their counts
+ * hist.c - counts by the kernel's histograms, where BPF cannot
  *
  * The triggers are written as text, because tracefs_hist_alloc() cannot set a size.
  */
@@ -24,7 +24,7 @@ static const struct {
 	[CPU]		= { "common_cpu", "common_cpu" },
 	[PID]		= { "common_pid.execname", "common_pid" },
 	[RESULT]	= { "result", "result" },
-	[DURATION]	= { NULL, "duration" },
+	[DURATION]	= { "duration.log2", "duration" },
 	[PAGE]		= { "address.buckets=4096", "address" },
 	[IP]		= { "ip", "ip" },
 };
@@ -34,30 +34,32 @@ static struct hist {
 	const char	*event;
 	enum key	key[4];		/* ends with NO_KEY */
 	char		*trigger;	/* NULL: not in use */
+	char		*filter;
 	unsigned int	made;		/* counts up, in the order of an event's file */
 	bool		descending;	/* sort order; tells a histogram from its replacement */
 	unsigned long	entries;
 	struct rows	before;
 	uint64_t	dropped;
 } hists[] = {
-	{ .table = BY_CPU, .event = "trap_entry", .key = { VECTOR, CPU } },
-	{ .table = BY_CPU, .event = "page_fault_entry", .key = { CPU } },
+	{ .table = BY_CPU, .event = "trap_exit", .key = { VECTOR, CPU } },
+	{ .table = BY_CPU, .event = "page_fault_exit", .key = { CPU } },
+	{ .table = BY_CPU, .event = "mm_fault", .key = { CPU } },
 	{ .table = LATENCY, .event = "trap_exit", .key = { VECTOR, RESULT, DURATION } },
 	{ .table = LATENCY, .event = "page_fault_exit", .key = { RESULT, DURATION } },
-	{ .table = TASKS, .event = "trap_entry", .key = { PID, VECTOR } },
-	{ .table = TASKS, .event = "page_fault_entry", .key = { PID } },
-	{ .table = ADDRESSES, .event = "page_fault_entry", .key = { PID, PAGE } },
-	{ .table = FROM, .event = "trap_entry", .key = { PID, VECTOR, IP } },
-	{ .table = FROM, .event = "page_fault_entry", .key = { PID, IP } },
+	{ .table = LATENCY, .event = "mm_fault", .key = { RESULT, DURATION } },
+	{ .table = TASKS, .event = "trap_exit", .key = { PID, VECTOR } },
+	{ .table = TASKS, .event = "page_fault_exit", .key = { PID } },
+	{ .table = TASKS, .event = "mm_fault", .key = { PID } },
+	{ .table = ADDRESSES, .event = "page_fault_exit", .key = { PID, PAGE } },
+	{ .table = FROM, .event = "trap_exit", .key = { PID, VECTOR, IP } },
+	{ .table = FROM, .event = "page_fault_exit", .key = { PID, IP } },
 	{ .table = TABLES },	/* the replacement of another histogram */
 };
 
 #define NR_HISTS	(sizeof(hists) / sizeof(*hists) - 1)
 #define END		(hists + NR_HISTS)
 
-static const char * const events[] = {
-	"trap_entry", "trap_exit", "page_fault_entry", "page_fault_exit",
-};
+static const char * const events[] = { "trap_exit", "page_fault_exit", "mm_fault" };
 
 #define NR_EVENTS	(sizeof(events) / sizeof(*events))
 
@@ -69,7 +71,7 @@ static unsigned long entries_of(const struct hist *hist, unsigned int nr_cpus)
 
 	if (hist->table == BY_CPU)
 		entries = 32UL * nr_cpus;
-	else if (hist->table == LATENCY && options.buckets == LOG2)
+	else if (hist->table == LATENCY)
 		entries = 2048;
 	if (entries < MIN_ENTRIES)
 		return MIN_ENTRIES;
@@ -78,14 +80,11 @@ static unsigned long entries_of(const struct hist *hist, unsigned int nr_cpus)
 
 static char *make_trigger(const struct hist *hist, unsigned long entries)
 {
-	char duration[48] = "duration.log2";
 	const char *key[3] = { "", "", "" };
 	int i;
 
-	if (options.buckets != LOG2)
-		snprintf(duration, sizeof(duration), "duration.buckets=%lu", options.buckets);
 	for (i = 0; i < 3 && hist->key[i]; i++)
-		key[i] = hist->key[i] == DURATION ? duration : keys[hist->key[i]].trigger;
+		key[i] = keys[hist->key[i]].trigger;
 	return print_string("hist:keys=%s%s%s%s%s%s%s:size=%lu", key[0], *key[1] ? "," : "",
 			    key[1], *key[2] ? "," : "", key[2],
 			    hist->table == LATENCY ? ":vals=duration" : "",
@@ -95,11 +94,35 @@ static char *make_trigger(const struct hist *hist, unsigned long entries)
 static void write_trigger(struct tracefs_instance *instance, const struct hist *hist,
 			  const char *before, const char *trigger, const char *after)
 {
-	char *command = print_string("%s%s%s", before, trigger, after);
+	char *command = print_string("%s%s%s%s", before, trigger, after, hist->filter);
 
 	if (tracefs_event_file_append(instance, SYSTEM, hist->event, "trigger", command) < 0)
 		die("the kernel does not take the trigger %s: %s", command, strerror(errno));
 	free(command);
+}
+
+/* The filter for the chosen vectors; NULL if the event has none of them. */
+static char *make_filter(const char *event)
+{
+	char *filter = NULL, *longer;
+	unsigned int i;
+
+	if (!options.some_vectors)
+		return print_string("%s", "");
+	if (strcmp(event, "trap_exit"))
+		return options.vectors[strcmp(event, "mm_fault") ? VECTOR_PF : VECTOR_NONE] ?
+			       print_string("%s", "") : NULL;
+	for (i = 0; i < VECTORS; i++) {
+		if (!options.vectors[i] || i == VECTOR_PF || i == VECTOR_NONE)
+			continue;
+		longer = print_string("%s vector == %u", filter ? filter : " if", i);
+		free(filter);
+		filter = print_string("%s ||", longer);
+		free(longer);
+	}
+	if (filter)
+		filter[strlen(filter) - strlen(" ||")] = '\0';
+	return filter;
 }
 
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
@@ -107,7 +130,11 @@ void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus)
 	struct hist *hist;
 
 	for (hist = hists; hist < END; hist++) {
-		if (!options.table[hist->table])
+		if (!options.table[hist->table] ||
+		    !tracefs_event_file_exists(instance, SYSTEM, hist->event, "trigger"))
+			continue;
+		hist->filter = make_filter(hist->event);
+		if (!hist->filter)
 			continue;
 		hist->entries = entries_of(hist, nr_cpus);
 		hist->trigger = make_trigger(hist, hist->entries);
@@ -145,10 +172,10 @@ static bool read_key(const char **text, enum key key, struct row *row)
 	if (*end == '^') {
 		row->value = strtoull(end + 1, &end, 10);
 		row->value = row->value < 64 ? 1ULL << row->value : UINT64_MAX;
+		row->low = row->value > 1 ? row->value / 2 + 1 : 0;
 	} else if (*end == '-') {
-		row->value = strtoull(end + 1, &end, 10);
-		if (key == PAGE)
-			row->value = value;
+		strtoull(end + 1, &end, 10);
+		row->value = value;
 	} else if (key == IP) {
 		row->value = value;
 	} else if (key == VECTOR) {
@@ -181,8 +208,8 @@ static bool read_row(const char **text, const struct hist *hist, struct row *row
 	const enum key *key;
 
 	memset(row, 0, sizeof(*row));
-	if (!strncmp(hist->event, "page", 4))
-		row->vector = VECTOR_PF;
+	if (strcmp(hist->event, "trap_exit"))
+		row->vector = strcmp(hist->event, "mm_fault") ? VECTOR_PF : VECTOR_NONE;
 	*text += 2;	/* "{ " */
 	for (key = hist->key; *key; key++) {
 		if (!read_key(text, *key, row))
@@ -213,6 +240,26 @@ static bool read_hist(const char **text, const struct hist *hist, struct rows *r
 	return false;
 }
 
+static void add(struct sample *sample, enum table table, struct row *row)
+{
+	struct outcome *outcome;
+	const char *comm;
+
+	if (table == LATENCY) {
+		outcome = sample_outcome(sample, row->vector, row->result);
+		outcome->count += row->count;
+		outcome->ran += row->sum;
+	}
+	if (table < TASKS) {
+		rows_add(&sample->rows[table], row);
+		return;
+	}
+	comm = maps_comm(row->pid);
+	if (comm)
+		memcpy(row->comm, comm, COMM_LEN - 1);
+	sample_add_line(sample, table, row);
+}
+
 static void add_difference(struct sample *sample, struct hist *hist, struct rows *now,
 			   uint64_t dropped)
 {
@@ -224,7 +271,7 @@ static void add_difference(struct sample *sample, struct hist *hist, struct rows
 		rows_add(&difference, &now->row[i]);
 	rows_subtract(&difference, &hist->before);
 	for (i = 0; i < difference.nr; i++)
-		rows_add(&sample->table[hist->table], &difference.row[i]);
+		add(sample, hist->table, &difference.row[i]);
 	rows_free(&difference);
 
 	sample->missing[hist->table] += dropped - hist->dropped;
@@ -305,7 +352,6 @@ static void replace(struct tracefs_instance *instance, struct hist *old, struct 
 	free(old->trigger);
 	*old = *new;
 	new->trigger = NULL;
-	sample->replaced[old->table] = true;
 }
 
 /* Read what was counted since the last call. @last: there will be no other call. */
@@ -314,13 +360,14 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 	struct hist *hist;
 	unsigned int i;
 
-	sample->buckets = options.buckets;
+	sideband_read();
 	for (i = 0; i < NR_EVENTS; i++)
 		read_event(instance, events[i], NULL, sample);
 	for (hist = hists; hist < END && !last; hist++) {
 		if (hist->trigger && hist->before.nr > hist->entries / 4 * 3)
 			replace(instance, hist, sample);
 	}
-	for (i = 0; i < TABLES; i++)
-		rows_merge(&sample->table[i]);
+	maps_forget();
+	sample->buckets = "log2";
+	sample->no_flags = true;
 }

@@ -36,8 +36,6 @@ void instance_check(void)
 		die("%s: %s: run it as root", dir, strerror(errno));
 	if (!tracefs_dir_exists(NULL, "events/" SYSTEM))
 		die("this kernel has no events/" SYSTEM ": it needs the patches of the traps series");
-	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_entry", "hist"))
-		die("this kernel has no histograms: it needs CONFIG_HIST_TRIGGERS");
 }
 
 static int lock_directory(const char *dir, int how)
@@ -129,35 +127,39 @@ struct tracefs_instance *instance_create(const char *suffix, int *lock)
 	return new->instance;
 }
 
-static void write_pid(struct tracefs_instance *instance, pid_t pid)
+static struct tracefs_instance *chosen;
+
+static void write_pid(pid_t pid)
 {
 	char *text = print_string("%d", pid);
 
-	if (tracefs_instance_file_append(instance, "set_event_pid", text) < 0)
+	if (tracefs_instance_file_append(chosen, "set_event_pid", text) < 0 && errno != ESRCH)
 		die("cannot trace the process %d: %s", pid, strerror(errno));
 	free(text);
 }
 
-/* Trace all threads of @pids, and what they fork. */
-void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, size_t nr)
+/* Trace the chosen processes, and what they fork, on the chosen CPUs. */
+void instance_choose(struct tracefs_instance *instance, unsigned int nr_cpus)
 {
-	struct dirent *entry;
-	char *path;
-	DIR *dir;
+	char *mask, *at;
+	int cpu;
 
-	if (tracefs_option_enable(instance, TRACEFS_OPTION_EVENT_FORK))
-		die("cannot set the option event-fork: %s", strerror(errno));
-	for (; nr; nr--, pids++) {
-		path = print_string("/proc/%d/task", *pids);
-		dir = opendir(path);
-		if (!dir)
-			die("there is no process %d", *pids);
-		while ((entry = readdir(dir))) {
-			if (entry->d_name[0] != '.')
-				write_pid(instance, atoi(entry->d_name));
-		}
-		closedir(dir);
-		free(path);
+	chosen = instance;
+	if (options.nr_pids) {
+		if (tracefs_option_enable(instance, TRACEFS_OPTION_EVENT_FORK))
+			die("cannot set the option event-fork: %s", strerror(errno));
+		tasks_each(options.pids, options.nr_pids, write_pid);
+	}
+	if (options.some_cpus) {
+		/* a hexadecimal number, with a comma after each group of 32 bits */
+		mask = at = allocate(NULL, nr_cpus / 4 + nr_cpus / 32 + 3);
+		for (cpu = (nr_cpus - 1) / 4 * 4; cpu >= 0; cpu -= 4)
+			at += sprintf(at, "%x%s", options.cpus[cpu] | options.cpus[cpu + 1] << 1 |
+				      options.cpus[cpu + 2] << 2 | options.cpus[cpu + 3] << 3,
+				      cpu && cpu % 32 == 0 ? "," : "");
+		if (tracefs_instance_file_write(instance, "tracing_cpumask", mask) < 0)
+			die("cannot trace these CPUs: %s", strerror(errno));
+		free(mask);
 	}
 }
 

@@ -3,186 +3,311 @@
  * json.c - prints a sample as a line of JSON
  */
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include "output.h"
+
+#define SCHEMA	2
+
+static struct json_object *rows;	/* of the table that is made */
+
+/* Names may be any bytes, JSON must be UTF-8: what is not becomes \xNN. */
+static struct json_object *string(const char *text)
+{
+	char *valid = allocate(NULL, 4 * strlen(text) + 1), *to = valid;
+	struct json_object *object;
+	int len, i;
+
+	while (*text) {
+		len = (unsigned char)*text < 0x80 ? 1 : (*text & 0xe0) == 0xc0 ? 2 :
+		      (*text & 0xf0) == 0xe0 ? 3 : (*text & 0xf8) == 0xf0 ? 4 : 0;
+		for (i = 1; i < len && (text[i] & 0xc0) == 0x80; i++)
+			;
+		if (len && i == len) {
+			to = mempcpy(to, text, len);
+			text += len;
+		} else {
+			to += sprintf(to, "\\x%02x", (unsigned char)*text++);
+		}
+	}
+	*to = '\0';
+	object = json_object_new_string(valid);
+	free(valid);
+	return object;
+}
 
 void json_string(const char *text)
 {
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f)
-			printf("\\u%04x", (unsigned char)*text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
+	struct json_object *object = string(text);
+
+	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+					     JSON_C_TO_STRING_NOSLASHESCAPE), stdout);
+	json_object_put(object);
 }
 
-static void json_vectors(const struct sample *sample)
+static void add_string(struct json_object *to, const char *key, const char *text)
 {
-	const struct rows *rows = &sample->table[BY_CPU];
-	const char *separator;
+	json_object_object_add(to, key, string(text));
+}
+
+static void add_number(struct json_object *to, const char *key, uint64_t number)
+{
+	json_object_object_add(to, key, json_object_new_uint64(number));
+}
+
+static struct json_object *new_row(void)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_object_array_add(rows, row);
+	return row;
+}
+
+static struct json_object *new_vector_row(unsigned int vector)
+{
+	struct json_object *row = new_row();
+
+	add_number(row, "vector", vector);
+	add_string(row, "name", vector_name(vector));
+	return row;
+}
+
+static void add_vectors(const struct sample *sample)
+{
+	const struct rows *all = &sample->rows[BY_CPU];
+	struct json_object *row, *columns;
+	struct outcome outcome;
 	size_t begin, end, i;
 
-	for (begin = 0; begin < rows->nr; begin = end) {
-		end = vector_end(rows, begin);
-		printf("%s{\"vector\":%u,\"name\":", begin ? "," : "", rows->row[begin].vector);
-		json_string(vector_name(rows->row[begin].vector));
-		printf(",\"count\":%" PRIu64 ",\"columns\":{",
-		       sum_counts(&rows->row[begin], end - begin, UINT_MAX));
-		separator = "";
-		for (i = begin; i < end; i++) {
-			printf("%s", separator);
-			json_string(sample->columns[rows->row[i].cpu]);
-			printf(":%" PRIu64, rows->row[i].count);
-			separator = ",";
-		}
-		printf("}}");
+	for (begin = 0; begin < all->nr; begin = end) {
+		end = vector_end(all, begin);
+		row = new_vector_row(all->row[begin].vector);
+		add_number(row, "count", sum_counts(&all->row[begin], end - begin, UINT_MAX));
+		outcome = outcome_of(sample, all->row[begin].vector, ALL_RESULTS);
+		if (outcome.count)
+			add_number(row, "time", outcome.ran + outcome.waited);
+		if (outcome.count && !sample->no_flags)
+			add_number(row, "waited", outcome.waited);
+		columns = json_object_new_object();
+		for (i = begin; i < end; i++)
+			add_number(columns, sample->columns[all->row[i].cpu], all->row[i].count);
+		json_object_object_add(row, "columns", columns);
 	}
 }
 
-static void json_latency(const struct sample *sample, unsigned int vector,
-			 unsigned int result, const struct durations *d)
+static void add_latency(const struct sample *sample, unsigned int vector, unsigned int result,
+			const struct durations *d)
 {
-	if (result != ALL_RESULTS || vector != sample->table[LATENCY].row[0].vector)
-		putchar(',');
-	printf("{\"vector\":%u,\"name\":", vector);
-	json_string(vector_name(vector));
-	if (result != ALL_RESULTS) {
-		printf(",\"result\":");
-		json_string(result_name(result));
-	}
-	printf(",\"count\":%" PRIu64 ",\"mean\":%" PRIu64, d->count, d->sum / d->count);
-	printf(",\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}", d->p50, d->p99,
-	       d->max);
-}
-
-static void json_tasks(const struct sample *sample)
-{
-	const struct rows *rows = &sample->table[TASKS];
-	const struct row *row;
-	struct row **task;
-	size_t nr, i;
-
-	task = top_tasks(rows, &nr);
-	for (i = 0; i < nr; i++) {
-		printf("%s{\"pid\":%d,\"command\":", i ? "," : "", task[i]->pid);
-		json_string(task[i]->comm);
-		printf(",\"count\":%" PRIu64 ",\"vectors\":{", task[i]->sum);
-		for (row = task[i]; row < end_of(rows) && row->pid == task[i]->pid; row++) {
-			printf("%s", row == task[i] ? "" : ",");
-			json_string(vector_name(row->vector));
-			printf(":%" PRIu64, row->count);
-		}
-		printf("}}");
-	}
-	free(task);
-}
-
-static void json_lines(const struct sample *sample, enum table table)
-{
-	struct line *line;
-	size_t nr, i;
-
-	line = top_lines(sample, table, &nr);
-	for (i = 0; i < nr; i++) {
-		printf("%s{\"count\":%" PRIu64, i ? "," : "", line[i].count);
-		if (table == ADDRESSES) {
-			printf(",\"in\":");
-			json_string(line[i].kind);
-		} else {
-			printf(",\"vector\":%u,\"name\":", line[i].vector);
-			json_string(vector_name(line[i].vector));
-		}
-		printf(",\"at\":");
-		json_string(line[i].name);
-		putchar('}');
-	}
-	free_lines(line, nr);
-}
-
-static void json_member(const char *name, const char *text)
-{
-	printf(",\"%s\":", name);
-	json_string(text);
-}
-
-static void json_fault(const struct fault *fault, bool first)
-{
+	struct json_object *row = new_vector_row(vector), *buckets, *bucket;
 	size_t i;
 
-	printf("%s{\"duration\":%" PRIu64 ",\"pid\":%d", first ? "" : ",", fault->duration,
-	       fault->row.pid);
-	json_member("command", fault->row.comm);
-	json_member("result", result_name(fault->result));
-	json_member("flags", fault->flag_names);
-	json_member("in", fault->kind);
-	json_member("at", fault->at);
-	json_member("by", fault->by);
-	json_member("error_code", fault->no_exception ? "" : fault->error_names);
-	printf(",\"end\":%" PRIu64 ",\"cpu\":%u,\"slept\":%" PRIu64 ",\"preempted\":%" PRIu64,
-	       fault->ts, fault->cpu, fault->slept, fault->preempted);
-	json_member("waited_in", fault->waited_in ?: "");
-	json_member("event", fault->no_exception ? "mm_fault" : "page_fault_exit");
-	printf(",\"stack\":[");
-	for (i = 0; i < fault->nr_callers; i++) {
-		if (i)
-			putchar(',');
-		json_string(fault->stack[i]);
+	if (result != ALL_RESULTS)
+		add_string(row, "result", result_name(result));
+	add_number(row, "count", d->count);
+	add_number(row, "mean", d->sum / d->count);
+	add_number(row, "p50", d->p50);
+	add_number(row, "p90", d->p90);
+	add_number(row, "p99", d->p99);
+	add_number(row, "p99.9", d->p999);
+	add_number(row, "max", d->max);
+	if (sample->recorded)
+		return;
+	buckets = json_object_new_array();
+	for (i = 0; i < d->buckets.nr; i++) {
+		bucket = json_object_new_array();
+		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].low));
+		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].value));
+		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].count));
+		json_object_array_add(buckets, bucket);
 	}
-	printf("]}");
+	json_object_object_add(row, "buckets", buckets);
 }
 
-static void json_worst(const struct sample *sample)
+static void add_outcomes(const struct sample *sample)
 {
+	const struct outcomes *all = &sample->outcomes;
+	struct json_object *row, *flags;
+	const struct outcome *o;
+	unsigned int i;
+	char *name;
+
+	for (o = all->outcome; o < all->outcome + all->nr; o++) {
+		row = new_vector_row(o->vector);
+		add_string(row, "result", result_name(o->result));
+		add_number(row, "count", o->count);
+		add_number(row, "user", o->user);
+		add_number(row, "ran", o->ran);
+		add_number(row, "waited", o->waited);
+		flags = json_object_new_object();
+		for (i = 0; i < FLAGS; i++) {
+			name = flags_name(1U << i);
+			add_number(flags, name, o->flag[i]);
+			free(name);
+		}
+		json_object_object_add(row, "flags", flags);
+	}
+}
+
+static void add_tasks(const struct sample *sample)
+{
+	struct json_object *row, *vectors;
+	struct task_lines *task;
+	struct line **sorted;
+	size_t nr, i, n;
+
+	task = top_tasks(&sample->lines[TASKS], &sorted, &nr);
+	for (i = 0; i < nr; i++) {
+		row = new_row();
+		if (options.group != COMMAND && options.group != CGROUP)
+			add_number(row, options.group == USER ? "uid" :
+					options.group == PROCESS ? "pid" : "tid",
+				   (*task[i].line)->id);
+		add_string(row, options.group == USER ? "user" :
+				options.group == CGROUP ? "cgroup" : "command",
+			   (*task[i].line)->name);
+		add_number(row, "count", task[i].count);
+		if (task[i].sum)
+			add_number(row, "time", task[i].sum);
+		vectors = json_object_new_object();
+		for (n = 0; n < task[i].nr; n++)
+			add_number(vectors, vector_name(task[i].line[n]->vector),
+				   task[i].line[n]->count);
+		json_object_object_add(row, "vectors", vectors);
+	}
+	free(task);
+	free(sorted);
+}
+
+static void add_lines(const struct sample *sample, enum table table)
+{
+	struct json_object *row;
+	struct line **top;
+	size_t nr, i;
+
+	top = top_lines(&sample->lines[table], &nr);
+	for (i = 0; i < nr; i++) {
+		if (table == ADDRESSES) {
+			row = new_row();
+			add_string(row, "in", top[i]->kind);
+		} else {
+			row = new_vector_row(top[i]->vector);
+		}
+		add_number(row, "count", top[i]->count);
+		add_string(row, "at", top[i]->name);
+	}
+	free(top);
+}
+
+static void add_fault(const struct fault *fault)
+{
+	struct json_object *row = new_row(), *stack = json_object_new_array();
+	size_t i;
+
+	add_number(row, "duration", fault->duration);
+	add_number(row, "tid", fault->row.pid);
+	add_string(row, "command", fault->row.comm);
+	add_string(row, "result", result_name(fault->result));
+	add_string(row, "flags", fault->flag_names);
+	add_string(row, "in", fault->kind);
+	add_string(row, "at", fault->at);
+	add_string(row, "by", fault->by);
+	add_string(row, "error_code", fault->no_exception ? "" : fault->error_names);
+	add_number(row, "end", fault->ts);
+	add_number(row, "cpu", fault->cpu);
+	add_number(row, "slept", fault->slept);
+	add_number(row, "preempted", fault->preempted);
+	add_string(row, "waited_in", fault->waited_in ?: "");
+	add_string(row, "event", fault->no_exception ? "mm_fault" : "page_fault_exit");
+	for (i = 0; i < fault->nr_callers; i++)
+		json_object_array_add(stack, string(fault->stack[i]));
+	json_object_object_add(row, "stack", stack);
+}
+
+static void add_worst(const struct sample *sample, struct json_object *table)
+{
+	struct json_object *row;
 	struct task_time *time;
 	size_t nr, i;
 
-	each_worst(json_fault);
-	printf("],\"sched_switch\":%s,\"tasks\":[", worst_knows_switches() ? "true" : "false");
-	time = top_times(&sample->table[WORST], &nr);
+	each_worst(add_fault);
+	json_object_object_add(table, "sched_switch", json_object_new_boolean(worst_knows_switches()));
+	rows = json_object_new_array();
+	json_object_object_add(table, "tasks", rows);
+	time = top_times(&sample->rows[WORST], &nr);
 	for (i = 0; i < nr; i++) {
-		printf("%s{\"pid\":%d", i ? "," : "", time[i].pid);
-		json_member("command", time[i].comm);
-		printf(",\"count\":%" PRIu64 ",\"time\":%" PRIu64 ",\"sleeping\":%" PRIu64
-		       ",\"preempted\":%" PRIu64 ",\"running\":%" PRIu64 "}", time[i].count,
-		       time[i].total, time[i].sleeping, time[i].preempted, time[i].running);
+		row = new_row();
+		add_number(row, "tid", time[i].pid);
+		add_string(row, "command", time[i].comm);
+		add_number(row, "count", time[i].count);
+		add_number(row, "time", time[i].total);
+		add_number(row, "sleeping", time[i].sleeping);
+		add_number(row, "preempted", time[i].preempted);
+		add_number(row, "running", time[i].running);
 	}
 	free(time);
 }
 
-void print_json(struct sample *sample)
+static struct json_object *new_table(const struct sample *sample, enum table which)
 {
-	unsigned int i;
+	struct json_object *table = json_object_new_object();
 
-	printf("{\"title\":");
-	json_string(sample->title ? sample->title : "");
-	printf(",\"seconds\":%.6f,\"duration_buckets\":", sample->seconds);
-	if (sample->buckets == LOG2)
-		printf("\"log2\"");
-	else
-		printf("%lu", sample->buckets);
-	for (i = 0; i < TABLES; i++) {
-		if (!options.table[i])
-			continue;
-		printf(",\"%s\":{\"missing\":%" PRIu64 ",\"twice\":%" PRIu64
-		       ",\"replaced\":%s,\"rows\":[", table_names[i], sample->missing[i],
-		       sample->twice[i], sample->replaced[i] ? "true" : "false");
-		if (i == BY_CPU)
-			json_vectors(sample);
-		else if (i == LATENCY)
-			each_duration(sample, json_latency);
-		else if (i == TASKS)
-			json_tasks(sample);
-		else if (i == WORST)
-			json_worst(sample);
-		else
-			json_lines(sample, i);
-		printf("]}");
+	add_number(table, "missing", sample->missing[which]);
+	add_number(table, "twice", sample->twice[which]);
+	if (which == TASKS || which == ADDRESSES || which == FROM) {
+		add_number(table, "others", sample->lines[which].others);
+		add_number(table, "other_lines", sample->lines[which].nr_others);
 	}
-	printf("}\n");
+	rows = json_object_new_array();
+	json_object_object_add(table, "rows", rows);
+	if (which == BY_CPU)
+		add_vectors(sample);
+	else if (which == LATENCY)
+		each_duration(sample, add_latency);
+	else if (which == OUTCOMES)
+		add_outcomes(sample);
+	else if (which == TASKS)
+		add_tasks(sample);
+	else if (which == WORST)
+		add_worst(sample, table);
+	else
+		add_lines(sample, which);
+	return table;
 }
 
+static void add_decimal(struct json_object *to, const char *key, double number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6f", number);
+	json_object_object_add(to, key, json_object_new_double_s(number, text));
+}
+
+void print_json(const struct sample *sample)
+{
+	struct json_object *all = json_object_new_object();
+	struct utsname host;
+	unsigned int i;
+
+	uname(&host);
+	add_number(all, "schema", SCHEMA);
+	add_string(all, "version", VERSION);
+	if (!sample->recorded) {
+		add_string(all, "host", host.nodename);
+		add_string(all, "kernel", host.release);
+		add_string(all, "source", sample->source);
+		add_decimal(all, "time", sample->time);
+	}
+	add_string(all, "title", sample->title ?: "");
+	add_decimal(all, "seconds", sample->seconds);
+	add_string(all, "duration_buckets", sample->buckets);
+	for (i = 0; i < TABLES; i++) {
+		if (options.table[i])
+			json_object_object_add(all, table_names[i], new_table(sample, i));
+	}
+	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(all);
+}

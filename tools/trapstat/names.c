@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
@@ -43,6 +44,8 @@ const char *vector_name(unsigned int vector)
 {
 	static char number[24];
 
+	if (vector == VECTOR_NONE)
+		return "mm_fault";
 	snprintf(number, sizeof(number), "vector %u", vector);
 	return traps_vector_name(format, vector) ?: number;
 }
@@ -53,6 +56,31 @@ const char *result_name(unsigned int result)
 
 	snprintf(number, sizeof(number), "result %u", result);
 	return traps_result_name(format, result) ?: number;
+}
+
+/* @list: names or numbers of -e */
+void choose_vectors(char *list)
+{
+	const char *word, *name;
+	unsigned int i;
+	char *end;
+
+	for (word = strtok(list, ","); word; word = strtok(NULL, ",")) {
+		i = strtoul(word, &end, 10);
+		if (end == word || *end) {
+			for (i = 0; i < VECTORS; i++) {
+				name = i == VECTOR_NONE ? "mm_fault" : traps_vector_name(format, i);
+				if (name && !strcasecmp(name, word))
+					break;
+			}
+		}
+		if (i >= VECTORS)
+			bad_usage("-e: %s is no vector: give names such as #PF, or numbers", word);
+		options.vectors[i] = true;
+		options.some_vectors = true;
+	}
+	if (!options.some_vectors)
+		bad_usage("-e: which vector?");
 }
 
 static char *allocated(char *text)

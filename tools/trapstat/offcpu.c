@@ -6,7 +6,7 @@
 #include <string.h>
 #include "offcpu.h"
 
-#define BUCKETS	1024
+#define HASH	1024
 #define PERIODS	64		/* are remembered of each task, the last ones */
 
 struct task {
@@ -16,11 +16,11 @@ struct task {
 	struct task	*next;
 };
 
-static struct task *tasks[BUCKETS];
+static struct task *tasks[HASH];
 
 static struct task *find_task(pid_t pid)
 {
-	struct task *task = tasks[pid % BUCKETS];
+	struct task *task = tasks[pid % HASH];
 
 	while (task && task->pid != pid)
 		task = task->next;
@@ -36,8 +36,8 @@ static struct task *get_task(pid_t pid)
 	task = allocate(NULL, sizeof(*task));
 	task->pid = pid;
 	task->nr = 0;
-	task->next = tasks[pid % BUCKETS];
-	tasks[pid % BUCKETS] = task;
+	task->next = tasks[pid % HASH];
+	tasks[pid % HASH] = task;
 	return task;
 }
 
@@ -114,7 +114,7 @@ void offcpu_restart(void)
 	struct task *task;
 	unsigned int i;
 
-	for (i = 0; i < BUCKETS; i++) {
+	for (i = 0; i < HASH; i++) {
 		while ((task = tasks[i])) {
 			tasks[i] = task->next;
 			free(task);

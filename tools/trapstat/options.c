@@ -10,27 +10,29 @@
 #include "trapstat.h"
 
 struct options options = {
-	.buckets = LOG2,
 	.top = 10,
 	.entries = 65536,
 	.buffer_kb = 4096,
-	.interval = 1,
 };
 
 static const char usage[] =
-	"usage: trapstat [-alstv] [options] [interval [count]]\n"
-	"       trapstat [-alstv] [options] -c command [argument ...]\n"
-	"       trapstat report [-alstv] [-w faults] [-n rows] [--json] file ...\n"
+	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
+	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
+	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] file ...\n"
 	"       trapstat report --chrome file ... >trace.json\n"
 	"\n"
-	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
-	"  -l  latencies                               -c          run a command, only it\n"
-	"  -t  tasks                                   -o FILE     record with trace-cmd, too\n"
-	"  -a  pages that faulted                      -m KB       its buffer per CPU (4096)\n"
-	"  -s  where from                              -n ROWS     of -t, -a, -s, -w (10)\n"
-	"  -b NS  -l in steps of NS, not powers of 2   -S ENTRIES  of a histogram (65536)\n"
-	"  --json  a line of JSON for each report      -u          -o records stacks, too\n"
-	"  -h  this\n"
+	"  -v  exceptions by vector and CPU (default)  -p PID,...     only these processes, their children\n"
+	"  -l  latencies, by result                    -c             run a command, only it\n"
+	"  -d  distribution of the latencies           -i SECONDS     with -c: print meanwhile, too\n"
+	"  -f  modes, flags, and time waiting          -e VECTOR,...  only these: #PF,13,mm_fault\n"
+	"  -t  tasks                                   -C CPU,...     only these: 0-3,8\n"
+	"  -a  pages that faulted                      -g GROUP       -t by thread (default), process,\n"
+	"  -s  where from                                             command, user or cgroup\n"
+	"  -n ROWS  of -t, -a, -s, -w (10)             -S ENTRIES     that -t, -a, -s keep (65536)\n"
+	"  --json   a line of JSON for each report     -o FILE        record with trace-cmd, too\n"
+	"  --total  at the end, the sum                -m KB          its buffer per CPU (4096)\n"
+	"  --no-bpf count by histogram triggers        -u             -o records stacks, too\n"
+	"  -h, --help  this                            --version\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
 static unsigned long number(const char *what, const char *text, unsigned long min,
@@ -59,42 +61,117 @@ static void parse_pids(char *list)
 		bad_usage("-p: which process?");
 }
 
-static void parse_interval(int nr, char **args)
+static double seconds(const char *what, const char *text)
 {
+	double value;
 	char *end;
 
+	value = strtod(text, &end);
+	if (end == text || *end || !(value >= 0.01 && value <= 86400))
+		bad_usage("%s: %s is not a number of seconds from 0.01 to 86400", what, text);
+	return value;
+}
+
+static void parse_cpus(char *list)
+{
+	unsigned long first, last;
+	char *range, *dash;
+
+	for (range = strtok(list, ","); range; range = strtok(NULL, ",")) {
+		dash = strchr(range, '-');
+		if (dash)
+			*dash = '\0';
+		first = number("-C", range, 0, MAX_CPUS - 1);
+		last = dash ? number("-C", dash + 1, first, MAX_CPUS - 1) : first;
+		memset(options.cpus + first, true, last - first + 1);
+		options.some_cpus = true;
+	}
+	if (!options.some_cpus)
+		bad_usage("-C: which CPU?");
+}
+
+static enum group parse_group(const char *name, bool report)
+{
+	static const char * const names[] = {
+		[THREAD] = "thread", [COMMAND] = "command", [PROCESS] = "process",
+		[USER] = "user", [CGROUP] = "cgroup",
+	};
+	unsigned int i;
+
+	for (i = 0; i < GROUPS && strcmp(name, names[i]); i++)
+		;
+	if (i == GROUPS)
+		bad_usage("-g: %s is not thread, process, command, user or cgroup", name);
+	if (report && i != THREAD && i != COMMAND)
+		bad_usage("-g %s: not of a report, a recording only has threads and commands", name);
+	return i;
+}
+
+static void parse_interval(int nr, char **args)
+{
 	if (nr > 2)
 		bad_usage("%s: unexpected; a command goes after -c", args[2]);
-	if (nr > 0) {
-		options.interval = strtod(args[0], &end);
-		if (end == args[0] || *end || !(options.interval >= 0.01 && options.interval <= 86400))
-			bad_usage("interval: %s is not a number of seconds from 0.01 to 86400",
-				  args[0]);
-	}
+	options.interval = nr > 0 ? seconds("interval", args[0]) : 1;
 	if (nr > 1)
 		options.count = number("count", args[1], 1, ULONG_MAX);
+}
+
+/* An option that would have no effect is more likely an error. */
+static void check_use(const char *given, bool report)
+{
+	const bool *table = options.table;
+	bool keys = table[TASKS] || table[ADDRESSES] || table[FROM];
+	const struct { char letter; bool used; const char *only; } uses[] = {
+		{ 'S', keys, "-t, -a or -s" },
+		{ 'n', keys || table[WORST], report ? "-t, -a, -s or -w" : "-t, -a or -s" },
+		{ 'g', table[TASKS], "-t" },
+		{ 'm', options.record, "-o" },
+		{ 'u', options.record, "-o" },
+		{ 'i', options.command, "-c" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+		if (given[(unsigned char)uses[i].letter] && !uses[i].used)
+			bad_usage("-%c: only with %s", uses[i].letter, uses[i].only);
+	}
+	if (options.chrome && !report)
+		bad_usage("--chrome: only of a report");
+	if (options.total && (options.command || report))
+		bad_usage("--total: only with an interval");
 }
 
 void parse_options(int argc, char **argv, bool report)
 {
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
-		{ "chrome", no_argument, NULL, 'C' },
+		{ "chrome", no_argument, NULL, 'r' },
+		{ "total", no_argument, NULL, 'T' },
+		{ "no-bpf", no_argument, NULL, 'B' },
+		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	const char *letters = report ? "+:alstvw:n:h" : "+:alstvb:cp:o:m:n:S:uh";
+	const char *letters = report ? "+:adflstvg:w:n:h" : "+:adflstvce:C:g:i:p:o:m:n:S:uh";
+	char given[128] = { };
 	bool command = false;
 	unsigned int i;
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		given[letter & 127] = 1;
 		switch (letter) {
 		case 'v':
 			options.table[BY_CPU] = true;
 			break;
+		case 'd':
+			options.bars = true;
+			/* fall through */
 		case 'l':
 			options.table[LATENCY] = true;
+			break;
+		case 'f':
+			options.table[OUTCOMES] = true;
 			break;
 		case 't':
 			options.table[TASKS] = true;
@@ -109,14 +186,23 @@ void parse_options(int argc, char **argv, bool report)
 			options.table[WORST] = true;
 			options.worst = number("-w", optarg, 1, 10000);
 			break;
-		case 'b':
-			options.buckets = number("-b", optarg, 2, 1000000000);
-			break;
 		case 'c':
 			command = true;
 			break;
+		case 'i':
+			options.interval = seconds("-i", optarg);
+			break;
 		case 'p':
 			parse_pids(optarg);
+			break;
+		case 'e':
+			options.vector_list = optarg;
+			break;
+		case 'C':
+			parse_cpus(optarg);
+			break;
+		case 'g':
+			options.group = parse_group(optarg, report);
 			break;
 		case 'o':
 			options.record = optarg;
@@ -136,28 +222,33 @@ void parse_options(int argc, char **argv, bool report)
 		case 'j':
 			options.json = true;
 			break;
-		case 'C':
+		case 'r':
 			options.chrome = true;
 			break;
+		case 'T':
+			options.total = true;
+			break;
+		case 'B':
+			options.no_bpf = true;
+			break;
+		case 'V':
+			puts("trapstat " VERSION);
+			exit(0);
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
 		case ':':
 			bad_usage("-%c needs an argument: see trapstat -h", optopt);
 		default:
-			if (optopt)
+			if (strncmp(argv[optind - 1], "--", 2))
 				bad_usage("there is no option -%c: see trapstat -h", optopt);
 			bad_usage("there is no option %s: see trapstat -h", argv[optind - 1]);
 		}
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
-	if (options.chrome && !report)
-		bad_usage("--chrome: only of a report");
 	if (options.chrome && (i < TABLES || options.json))
-		bad_usage("--chrome: it has no tables: without -alstvw and --json");
-	if (options.stacks && !options.record)
-		bad_usage("-u: only with -o");
+		bad_usage("--chrome: it has no tables: without -adflstvw and --json");
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {
 		if (optind == argc)
@@ -171,4 +262,5 @@ void parse_options(int argc, char **argv, bool report)
 	} else {
 		options.command = argv + optind;
 	}
+	check_use(given, report);
 }

@@ -9,19 +9,21 @@
 #include "output.h"
 
 const char * const table_names[] = {
-	[BY_CPU] = "vectors", [LATENCY] = "latencies", [TASKS] = "tasks",
-	[ADDRESSES] = "addresses", [FROM] = "from", [WORST] = "worst",
+	[BY_CPU] = "vectors", [LATENCY] = "latencies", [OUTCOMES] = "outcomes",
+	[TASKS] = "tasks", [ADDRESSES] = "addresses", [FROM] = "from", [WORST] = "worst",
 };
 
 static void note_missing(const struct sample *sample, enum table table)
 {
-	if (sample->buckets == EXACT)
+	bool sized = table == TASKS || table == ADDRESSES || table == FROM;
+
+	if (sample->recorded)
 		note("%s: %s: at least %" PRIu64 " events are missing: the buffer was full",
 		     sample->title, table_names[table], sample->missing[table]);
 	else
-		note("%s: %" PRIu64 " exceptions are missing: the histogram was full%s",
+		note("%s: %" PRIu64 " exceptions are missing: the table was full%s",
 		     table_names[table], sample->missing[table],
-		     table == BY_CPU ? "" : ", use a larger one (-S)");
+		     sized ? ", use a larger one (-S)" : "");
 }
 
 /* The caller checks for a closed pipe. */
@@ -32,7 +34,7 @@ void output_flush(void)
 }
 
 /* Returns 0, or STATUS_INCOMPLETE if something is missing in the sample. */
-int output(struct sample *sample)
+int output(const struct sample *sample)
 {
 	int status = 0;
 	unsigned int i;
@@ -43,6 +45,8 @@ int output(struct sample *sample)
 		print_text(sample);
 	output_flush();
 	for (i = 0; i < TABLES; i++) {
+		if (!options.table[i])
+			continue;
 		if (sample->missing[i])
 			note_missing(sample, i);
 		if (sample->twice[i])

@@ -7,20 +7,27 @@
 
 #include "recording.h"
 
+/* Percentiles are upper bounds: the highest duration of a bucket */
 struct durations {
 	uint64_t	count;
 	uint64_t	sum;
-	uint64_t	p50;	/* this and the next two are upper bounds */
+	uint64_t	p50;
+	uint64_t	p90;
 	uint64_t	p99;
+	uint64_t	p999;
 	uint64_t	max;
+	struct rows	buckets;
 };
 
-/* Rows with the same name, added up. */
-struct line {
-	unsigned int	vector;
-	const char	*kind;
-	char		*name;
+typedef void (*show_durations)(const struct sample *sample, unsigned int vector,
+			       unsigned int result, const struct durations *d);
+
+/* What a task has raised, a line for each vector */
+struct task_lines {
+	struct line	**line;
+	size_t		nr;
 	uint64_t	count;
+	uint64_t	sum;
 };
 
 /* A page fault, and its names */
@@ -68,21 +75,18 @@ extern const char * const table_names[];
 /* summary.c */
 size_t vector_end(const struct rows *rows, size_t begin);
 uint64_t sum_counts(const struct row *row, size_t nr, unsigned int cpu);
-void each_duration(const struct sample *sample,
-		   void (*call)(const struct sample *sample, unsigned int vector,
-				unsigned int result, const struct durations *d));
-struct row **top_tasks(const struct rows *rows, size_t *nr);
-const struct row *end_of(const struct rows *rows);
-struct line *top_lines(const struct sample *sample, enum table table, size_t *nr);
-void free_lines(struct line *lines, size_t nr);
+struct outcome outcome_of(const struct sample *sample, unsigned int vector, unsigned int result);
+void each_duration(const struct sample *sample, show_durations call);
+struct task_lines *top_tasks(const struct lines *lines, struct line ***sorted, size_t *nr);
+struct line **top_lines(const struct lines *lines, size_t *nr);
 
 /* worst.c */
 bool worst_knows_switches(void);
-void each_worst(void (*call)(const struct fault *fault, bool first));
+void each_worst(void (*call)(const struct fault *fault));
 struct task_time *top_times(const struct rows *rows, size_t *nr);
 
 /* text.c, json.c */
-void print_text(struct sample *sample);
-void print_json(struct sample *sample);
+void print_text(const struct sample *sample);
+void print_json(const struct sample *sample);
 
 #endif

@@ -13,7 +13,7 @@ static uint64_t user, unmapped;		/* ips in user space; of these, in no known map
 static void add(enum table table, const struct row *row)
 {
 	if (options.table[table])
-		rows_add(&sample.table[table], row);
+		rows_add(&sample.rows[table], row);
 }
 
 static bool names_places(void)
@@ -46,6 +46,21 @@ static void count(const struct traps_event *e)
 	}
 }
 
+static void add_outcome(const struct traps_event *e)
+{
+	struct outcome *outcome = sample_outcome(&sample, e->vector, e->result);
+	unsigned int i;
+
+	outcome->count++;
+	outcome->user += e->user_mode;
+	if (e->flags & TRAP_FLAGS_WAITED)
+		outcome->waited += e->duration;
+	else
+		outcome->ran += e->duration;
+	for (i = 0; i < FLAGS; i++)
+		outcome->flag[i] += e->flags >> i & 1;
+}
+
 static void on_event(const struct traps_event *e)
 {
 	struct row row = { .vector = e->vector, .result = e->result, .count = 1 };
@@ -53,13 +68,28 @@ static void on_event(const struct traps_event *e)
 	if (recording_counts(e))
 		count(e);
 	if (e->type == TRAPS_TRAP_EXIT || e->type == TRAPS_PAGE_FAULT_EXIT) {
+		row.low = e->duration;
 		row.value = e->duration;
-		row.sum = e->duration;
 		add(LATENCY, &row);
+		add_outcome(e);
 	}
 	if (options.table[WORST] &&
 	    (e->type == TRAPS_PAGE_FAULT_EXIT || e->type == TRAPS_MM_FAULT))
-		worst_add(&sample.table[WORST], e);
+		worst_add(&sample.rows[WORST], e);
+}
+
+/* The rows of tasks, pages and instructions become lines while their names are known. */
+static void name_rows(void)
+{
+	enum table table;
+	size_t i;
+
+	for (table = TASKS; table <= FROM; table++) {
+		rows_merge(&sample.rows[table]);
+		for (i = 0; i < sample.rows[table].nr; i++)
+			sample_add_line(&sample, table, &sample.rows[table].row[i]);
+		rows_free(&sample.rows[table]);
+	}
 }
 
 static void read_recording(struct recording *recording, const char *name)
@@ -81,8 +111,11 @@ static void read_recording(struct recording *recording, const char *name)
 	recording_read(recording, &reader);
 	sample.title = name;
 	sample.seconds = (recording->last - recording->first) / 1e9;
+	sample.recorded = true;
+	sample.buckets = "exact";
+	name_rows();
+	sample_merge(&sample);
 	for (i = 0; i < TABLES; i++) {
-		rows_merge(&sample.table[i]);
 		sample.missing[i] = options.table[i] ? recording->lost : 0;
 	}
 	if (unmapped)
@@ -93,7 +126,7 @@ static void read_recording(struct recording *recording, const char *name)
 
 static void name_cpus(void)
 {
-	const struct rows *rows = &sample.table[BY_CPU];
+	const struct rows *rows = &sample.rows[BY_CPU];
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
@@ -111,32 +144,28 @@ static void name_cpus(void)
 /* Add vectors and latencies. PIDs and addresses mean something else on every host. */
 static void add_host(struct sample *all, unsigned int host)
 {
-	struct row row;
+	enum table table;
 	size_t i;
 
-	all->missing[BY_CPU] += sample.missing[BY_CPU];
-	for (i = 0; i < sample.table[BY_CPU].nr; i++) {
-		row = sample.table[BY_CPU].row[i];
-		row.cpu = host;
-		rows_add(&all->table[BY_CPU], &row);
-	}
-	all->missing[LATENCY] += sample.missing[LATENCY];
-	for (i = 0; i < sample.table[LATENCY].nr; i++)
-		rows_add(&all->table[LATENCY], &sample.table[LATENCY].row[i]);
+	for (i = 0; i < sample.rows[BY_CPU].nr; i++)
+		sample.rows[BY_CPU].row[i].cpu = host;
+	for (table = TASKS; table <= FROM; table++)
+		lines_free(&sample.lines[table]);
+	rows_free(&sample.rows[WORST]);
+	sample_add(all, &sample);
 	if (sample.seconds > all->seconds)
 		all->seconds = sample.seconds;
 }
 
 static int report_all(struct sample *all)
 {
-	options.table[TASKS] = false;
-	options.table[ADDRESSES] = false;
-	options.table[FROM] = false;
-	options.table[WORST] = false;
-	if (!options.table[BY_CPU] && !options.table[LATENCY])
+	enum table table;
+
+	for (table = TASKS; table <= WORST; table++)
+		options.table[table] = false;
+	if (!options.table[BY_CPU] && !options.table[LATENCY] && !options.table[OUTCOMES])
 		return 0;
-	rows_merge(&all->table[BY_CPU]);
-	rows_merge(&all->table[LATENCY]);
+	sample_merge(all);
 	return output(all);
 }
 
@@ -153,7 +182,8 @@ static void free_recorded(void)
 /* The names for the summary come from the last file, so it stays open. */
 int report_main(int nr_files, char **files)
 {
-	struct sample all = { .title = "all files", .columns = files, .nr_columns = nr_files };
+	struct sample all = { .title = "all files", .recorded = true, .buckets = "exact",
+			      .columns = files, .nr_columns = nr_files };
 	struct recording recording;
 	int i, status = 0;
 

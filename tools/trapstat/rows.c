@@ -83,21 +83,3 @@ void rows_free(struct rows *rows)
 	free(rows->row);
 	memset(rows, 0, sizeof(*rows));
 }
-
-void sample_free(struct sample *sample)
-{
-	unsigned int i;
-
-	for (i = 0; i < TABLES; i++)
-		rows_free(&sample->table[i]);
-}
-
-/* The smallest duration in a bucket. A log2 bucket is (2^(n-1), 2^n], the first [0, 1]. */
-uint64_t bucket_low(unsigned long buckets, uint64_t high)
-{
-	if (buckets == EXACT)
-		return high;
-	if (buckets == LOG2)
-		return high > 1 ? high / 2 + 1 : 0;
-	return high - (buckets - 1);
-}

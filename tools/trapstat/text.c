@@ -1,96 +1,160 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - prints a sample as tables
+ * text.c - prints a sample as tables, by libsmartcols: it fits them to the terminal, and
+ * shows what is not printable in names as numbers
  */
 #include <inttypes.h>
+#include <libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 #include "output.h"
 
-#define CPU_WIDTH	10
-#define NAME_WIDTH	26	/* of vector, name and total, before the first CPU */
+#define CPU_WIDTH	9	/* of a CPU's column, at least */
+#define NAMES_WIDTH	40	/* of the columns before the first CPU's */
+#define BAR		40
 
-/* Returns 0 if standard output is not a terminal. */
-static unsigned int terminal_width(void)
+struct column {
+	const char	*name;
+	int		flags;
+};
+
+#define LEFT	0
+#define RIGHT	SCOLS_FL_RIGHT
+#define WRAP	SCOLS_FL_WRAP
+
+static struct libscols_table *table;
+static struct libscols_line *line;
+static size_t at;		/* the next column of the line */
+
+static void begin_table(const struct column *column, size_t nr)
 {
-	struct winsize size;
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
-void output_check_width(void)
-{
-	static const unsigned int needed[TABLES] = {
-		[BY_CPU] = NAME_WIDTH + CPU_WIDTH, [LATENCY] = 70, [TASKS] = 50,
-		[ADDRESSES] = 50, [FROM] = 50, [WORST] = 80,
-	};
-	unsigned int width = terminal_width(), i;
-
-	for (i = 0; width && !options.json && i < TABLES; i++) {
-		if (options.table[i] && width < needed[i])
-			die("the terminal has %u columns, this needs %u: make it wider or use --json",
-			    width, needed[i]);
+	table = scols_new_table();
+	if (!table)
+		die("out of memory");
+	for (; nr; nr--, column++) {
+		if (!scols_table_new_column(table, column->name, 0, column->flags))
+			die("out of memory");
 	}
 }
 
-static void print_count(const struct sample *sample, int width, uint64_t count)
-{
-	double rate = count / sample->seconds;
+#define BEGIN_TABLE(columns)	begin_table(columns, sizeof(columns) / sizeof(*(columns)))
 
-	if (sample->rates)
-		printf("%*.*f", width, count && rate < 9.95 ? 1 : 0, rate);
-	else
-		printf("%*" PRIu64, width, count);
+static void begin_line(void)
+{
+	line = scols_table_new_line(table, NULL);
+	if (!line)
+		die("out of memory");
+	at = 0;
+}
+
+/* Takes over @text. */
+static void cell(char *text)
+{
+	scols_line_refer_data(line, at++, text);
+}
+
+static void end_table(void)
+{
+	scols_print_table(table);
+	scols_unref_table(table);
+}
+
+static char *count_text(const struct sample *sample, uint64_t count)
+{
+	double rate = sample->rates ? count / sample->seconds : count;
+
+	if (!sample->rates || !count)
+		return print_string("%" PRIu64, count);
+	return print_string(rate >= 9.95 ? "%.0f" : rate >= 0.95 ? "%.1f" : "%.2g", rate);
 }
 
 static const char *count_title(const struct sample *sample)
 {
-	return sample->rates ? "per second" : "count";
+	return sample->rates ? "PER SECOND" : "COUNT";
 }
 
-/* The name of a host may be wider than a number. */
-static int column_width(const struct sample *sample, unsigned int column)
+static char *ns_text(uint64_t ns)
 {
-	int len = strlen(sample->columns[column]);
+	static const char * const units[] = { "ns", "us", "ms", "s" };
+	double value = ns;
+	unsigned int unit = 0;
 
-	return len < CPU_WIDTH ? CPU_WIDTH : len + 1;
+	while (value >= 999.95 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	return print_string("%.*f%s", unit ? 1 : 0, value, units[unit]);
 }
 
-/* Print the columns that fit, from @first on. Returns where the next block begins. */
-static unsigned int print_block(const struct sample *sample, unsigned int first)
+/* Part of the time of one CPU */
+static char *share_text(const struct sample *sample, uint64_t ns)
 {
-	const struct rows *rows = &sample->table[BY_CPU];
-	unsigned int width = terminal_width(), used = NAME_WIDTH, end, i;
-	size_t begin, next;
+	double percent = sample->seconds > 0 ? ns / sample->seconds / 1e7 : 0;
 
+	return print_string(percent >= 0.995 || !ns ? "%.1f" : "%.2g", percent);
+}
+
+static void vector_cells(unsigned int vector)
+{
+	cell(vector == VECTOR_NONE ? print_string("-") : print_string("%u", vector));
+	cell(print_string("%s", vector_name(vector)));
+}
+
+/* How many columns fit, from @first on: the end of the block */
+static unsigned int block_end(const struct sample *sample, unsigned int first)
+{
+	unsigned int used = NAMES_WIDTH, end, shown = 0;
+	struct winsize size = { };
+
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	for (end = first; end < sample->nr_columns; end++) {
 		if (!sample->columns[end])
 			continue;
-		used += column_width(sample, end);
-		if (width && used > width && used > NAME_WIDTH + CPU_WIDTH)
+		used += strlen(sample->columns[end]) < CPU_WIDTH ? CPU_WIDTH :
+								   strlen(sample->columns[end]) + 1;
+		if (size.ws_col && used > size.ws_col && shown++)
 			break;
 	}
-	printf("vct %-10s %10s |", "name", sample->rates ? "total/s" : "total");
+	return end;
+}
+
+static unsigned int print_block(const struct sample *sample, unsigned int first)
+{
+	const struct column columns[] = {
+		{ "VCT", RIGHT }, { "NAME", LEFT },
+		{ sample->rates ? "TOTAL/S" : "TOTAL", RIGHT },
+		{ "%RUN", RIGHT }, { "%WAIT", RIGHT },
+	};
+	unsigned int end = block_end(sample, first), i;
+	const struct rows *rows = &sample->rows[BY_CPU];
+	struct outcome outcome;
+	size_t begin, next;
+
+	BEGIN_TABLE(columns);
 	for (i = first; i < end; i++) {
 		if (sample->columns[i])
-			printf("%*s", column_width(sample, i), sample->columns[i]);
+			scols_table_new_column(table, sample->columns[i], 0, RIGHT);
 	}
-	printf("\n");
 	for (begin = 0; begin < rows->nr; begin = next) {
 		next = vector_end(rows, begin);
-		printf("%3u %-10s ", rows->row[begin].vector, vector_name(rows->row[begin].vector));
-		print_count(sample, 10, sum_counts(&rows->row[begin], next - begin, UINT_MAX));
-		printf(" |");
+		outcome = outcome_of(sample, rows->row[begin].vector, ALL_RESULTS);
+		begin_line();
+		vector_cells(rows->row[begin].vector);
+		cell(count_text(sample, sum_counts(&rows->row[begin], next - begin, UINT_MAX)));
+		cell(outcome.count ? share_text(sample, outcome.ran) : NULL);
+		cell(sample->no_flags ? NULL : share_text(sample, outcome.waited));
 		for (i = first; i < end; i++) {
 			if (sample->columns[i])
-				print_count(sample, column_width(sample, i),
-					    sum_counts(&rows->row[begin], next - begin, i));
+				cell(count_text(sample, sum_counts(&rows->row[begin],
+								   next - begin, i)));
 		}
-		printf("\n");
 	}
+	end_table();
 	return end;
 }
 
@@ -103,171 +167,319 @@ static void print_vectors(const struct sample *sample)
 	} while (next < sample->nr_columns);
 }
 
-static void print_ns(uint64_t ns)
+static void print_durations(const struct sample *sample, unsigned int vector,
+			    unsigned int result, const struct durations *d)
 {
-	static const char * const units[] = { "ns", "us", "ms", "s" };
-	double value = ns;
-	unsigned int unit = 0;
-
-	while (value >= 999.95 && unit < 3) {
-		value /= 1000;
-		unit++;
-	}
-	if (unit)
-		printf(" %7.1f%-2s", value, units[unit]);
-	else
-		printf(" %7" PRIu64 "%-2s", ns, units[0]);
-}
-
-static void print_durations(const struct sample *sample, const char *vector,
-			    const char *result, const struct durations *d)
-{
-	printf("%-14s %-8s ", vector, result);
-	print_count(sample, 10, d->count);
-	print_ns(d->sum / d->count);
-	print_ns(d->p50);
-	print_ns(d->p99);
-	print_ns(d->max);
-	printf("\n");
-}
-
-static void print_latency(const struct sample *sample, unsigned int vector,
-			  unsigned int result, const struct durations *d)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "%3u %s", vector, vector_name(vector));
-	print_durations(sample, name, result == ALL_RESULTS ? "" : result_name(result), d);
+	begin_line();
+	vector_cells(vector);
+	cell(result == ALL_RESULTS ? NULL : print_string("%s", result_name(result)));
+	cell(count_text(sample, d->count));
+	cell(ns_text(d->sum / d->count));
+	cell(ns_text(d->p50));
+	cell(ns_text(d->p90));
+	cell(ns_text(d->p99));
+	cell(ns_text(d->p999));
+	cell(ns_text(d->max));
 }
 
 static void print_latencies(const struct sample *sample)
 {
-	const char *most = sample->buckets == EXACT ? "" : "<=";
-	char titles[3][8];
+	const struct column columns[] = {
+		{ "VCT", RIGHT }, { "NAME", LEFT }, { "RESULT", LEFT },
+		{ count_title(sample), RIGHT }, { "MEAN", RIGHT },
+		{ sample->recorded ? "P50" : "P50<=", RIGHT },
+		{ sample->recorded ? "P90" : "P90<=", RIGHT },
+		{ sample->recorded ? "P99" : "P99<=", RIGHT },
+		{ sample->recorded ? "P99.9" : "P99.9<=", RIGHT },
+		{ sample->recorded ? "MAX" : "MAX<=", RIGHT },
+	};
 
-	snprintf(titles[0], sizeof(titles[0]), "p50%s", most);
-	snprintf(titles[1], sizeof(titles[1]), "p99%s", most);
-	snprintf(titles[2], sizeof(titles[2]), "max%s", most);
-	printf("vct %-10s %-8s %10s %9s %9s %9s %9s\n", "name", "result", count_title(sample),
-	       "mean", titles[0], titles[1], titles[2]);
-	each_duration(sample, print_latency);
+	BEGIN_TABLE(columns);
+	each_duration(sample, print_durations);
+	end_table();
+}
+
+/* The power of two above @duration */
+static unsigned int octave(uint64_t duration)
+{
+	unsigned int bits = 0;
+
+	for (; duration; duration >>= 1)
+		bits++;
+	return bits;
+}
+
+static void print_bars(const struct sample *sample, unsigned int vector, unsigned int result,
+		       const struct durations *d)
+{
+	uint64_t sums[65] = { }, most = 0;
+	unsigned int i, first = 64, last = 0;
+	char bar[BAR + 1];
+
+	if (result != ALL_RESULTS)
+		return;
+	for (i = 0; i < d->buckets.nr; i++)
+		sums[octave(d->buckets.row[i].low)] += d->buckets.row[i].count;
+	for (i = 0; i <= 64; i++) {
+		if (!sums[i])
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = sums[i] > most ? sums[i] : most;
+	}
+	memset(bar, '#', BAR);
+	for (i = first; i <= last; i++) {
+		begin_line();
+		vector_cells(vector);
+		cell(ns_text(i ? 1ULL << (i - 1) : 0));
+		cell(ns_text(i < 64 ? 1ULL << i : UINT64_MAX));
+		cell(count_text(sample, sums[i]));
+		cell(print_string("%.*s", (int)((sums[i] * BAR + most - 1) / most), bar));
+	}
+}
+
+static void print_distributions(const struct sample *sample)
+{
+	const struct column columns[] = {
+		{ "VCT", RIGHT }, { "NAME", LEFT }, { "FROM", RIGHT }, { "BELOW", RIGHT },
+		{ count_title(sample), RIGHT }, { "DISTRIBUTION", LEFT },
+	};
+
+	BEGIN_TABLE(columns);
+	each_duration(sample, print_bars);
+	end_table();
+}
+
+static void print_outcomes(const struct sample *sample)
+{
+	static const struct column columns[] = {
+		{ "VCT", RIGHT }, { "NAME", LEFT }, { "RESULT", LEFT }, { "USER", RIGHT },
+		{ "KERNEL", RIGHT }, { "RAN", RIGHT }, { "WAITED", RIGHT },
+	};
+	const struct outcomes *all = &sample->outcomes;
+	const struct outcome *o;
+	unsigned int i;
+	char *name;
+
+	BEGIN_TABLE(columns);
+	for (i = 0; i < FLAGS; i++) {
+		name = flags_name(1U << i);
+		scols_table_new_column(table, name, 0, RIGHT);
+		free(name);
+	}
+	for (o = all->outcome; o < all->outcome + all->nr; o++) {
+		begin_line();
+		vector_cells(o->vector);
+		cell(print_string("%s", result_name(o->result)));
+		cell(o->vector == VECTOR_NONE ? NULL : count_text(sample, o->user));
+		cell(count_text(sample, o->count - o->user));
+		cell(ns_text(o->ran));
+		cell(ns_text(o->waited));
+		for (i = 0; i < FLAGS; i++)
+			cell(count_text(sample, o->flag[i]));
+	}
+	end_table();
+}
+
+static void print_others(const struct lines *lines)
+{
+	if (lines->others)
+		printf("and %" PRIu64 " exceptions of %" PRIu64 " lines that were left out\n",
+		       lines->others, lines->nr_others);
+}
+
+static char *vectors_text(const struct sample *sample, const struct task_lines *task)
+{
+	char *text = print_string("%s", ""), *longer, *count;
+	size_t i;
+
+	for (i = 0; i < task->nr; i++) {
+		count = count_text(sample, task->line[i]->count);
+		longer = print_string("%s%s%s %s", text, i ? " " : "",
+				      vector_name(task->line[i]->vector), count);
+		free(text);
+		free(count);
+		text = longer;
+	}
+	return text;
 }
 
 static void print_tasks(const struct sample *sample)
 {
-	const struct rows *rows = &sample->table[TASKS];
-	const struct row *row;
-	struct row **task;
+	static const char * const titles[] = {
+		[THREAD] = "COMMAND", [PROCESS] = "COMMAND", [COMMAND] = "COMMAND",
+		[USER] = "USER", [CGROUP] = "CGROUP",
+	};
+	const char *title = titles[options.group];
+	const struct column columns[] = {
+		{ options.group == USER ? "UID" : options.group == THREAD ? "TID" : "PID", RIGHT },
+		{ title, LEFT }, { count_title(sample), RIGHT }, { "TIME", RIGHT },
+		{ "VECTORS", WRAP },
+	};
+	bool by_name = options.group == COMMAND || options.group == CGROUP;
+	struct task_lines *task;
+	struct line **sorted;
 	size_t nr, i;
 
-	printf("%7s %-15s %10s  vectors\n", "pid", "command", count_title(sample));
-	task = top_tasks(rows, &nr);
+	begin_table(columns + by_name, sizeof(columns) / sizeof(*columns) - by_name);
+	task = top_tasks(&sample->lines[TASKS], &sorted, &nr);
 	for (i = 0; i < nr; i++) {
-		printf("%7d %-15s ", task[i]->pid, task[i]->comm);
-		print_count(sample, 10, task[i]->sum);
-		printf(" ");
-		for (row = task[i]; row < end_of(rows) && row->pid == task[i]->pid; row++) {
-			printf(" %s ", vector_name(row->vector));
-			print_count(sample, 0, row->count);
-		}
-		printf("\n");
+		begin_line();
+		if (!by_name)
+			cell(print_string("%d", (*task[i].line)->id));
+		cell(print_string("%s", (*task[i].line)->name));
+		cell(count_text(sample, task[i].count));
+		cell(task[i].sum ? ns_text(task[i].sum) : NULL);
+		cell(vectors_text(sample, &task[i]));
 	}
 	free(task);
+	free(sorted);
+	end_table();
+	print_others(&sample->lines[TASKS]);
 }
 
-static void print_lines(const struct sample *sample, enum table table)
+static void print_lines(const struct sample *sample, enum table which)
 {
-	unsigned int width = terminal_width();
-	struct line *line;
+	const struct column pages[] = {
+		{ count_title(sample), RIGHT }, { "IN", LEFT }, { "PAGE AT", WRAP },
+	};
+	const struct column ips[] = {
+		{ count_title(sample), RIGHT }, { "VCT", RIGHT }, { "NAME", LEFT },
+		{ "RAISED BY", WRAP },
+	};
+	struct line **top;
 	size_t nr, i;
-	int room = width > 25 ? (int)width - 25 : INT_MAX;
 
-	if (table == ADDRESSES)
-		printf("%10s  %-11s  page at\n", count_title(sample), "in");
+	if (which == ADDRESSES)
+		BEGIN_TABLE(pages);
 	else
-		printf("%10s  vct %-7s  raised by\n", count_title(sample), "name");
-	line = top_lines(sample, table, &nr);
+		BEGIN_TABLE(ips);
+	top = top_lines(&sample->lines[which], &nr);
 	for (i = 0; i < nr; i++) {
-		print_count(sample, 10, line[i].count);
-		if (table == ADDRESSES)
-			printf("  %-11s", line[i].kind);
+		begin_line();
+		cell(count_text(sample, top[i]->count));
+		if (which == ADDRESSES)
+			cell(print_string("%s", top[i]->kind));
 		else
-			printf("  %3u %-7s", line[i].vector, vector_name(line[i].vector));
-		printf("  %.*s\n", room, line[i].name);
+			vector_cells(top[i]->vector);
+		cell(print_string("%s", top[i]->name));
 	}
-	free_lines(line, nr);
+	free(top);
+	end_table();
+	print_others(&sample->lines[which]);
 }
 
-static void print_fault(const struct fault *fault, bool first)
+/* When it ended, what the task waited for, and the callers */
+static char *details_text(const struct fault *fault)
 {
-	unsigned int width = terminal_width();
-	char *line;
+	char *slept = ns_text(fault->slept), *preempted = ns_text(fault->preempted);
+	char *text, *longer;
 	size_t i;
 
-	if (first)
-		printf(" duration     pid command         result   flags; at; by\n");
-	line = print_string("%s; %s %s; %s%s", fault->flag_names, fault->kind, fault->at,
-			    fault->no_exception ? "mm_fault, " : "", fault->by);
-	print_ns(fault->duration);
-	printf(" %7d %-15s %-8s %.*s\n", fault->row.pid, fault->row.comm,
-	       result_name(fault->result), width > 44 ? (int)width - 44 : INT_MAX, line);
-	free(line);
-	printf("%9s at %" PRIu64 ".%06" PRIu64 " cpu%u", "", fault->ts / 1000000000,
-	       fault->ts / 1000 % 1000000, fault->cpu);
-	if (!fault->no_exception)
-		printf(" %s", fault->error_names);
-	if (fault->slept) {
-		printf("; slept");
-		print_ns(fault->slept);
+	text = print_string("%s; %s %s; %s%s; at %" PRIu64 ".%06" PRIu64 " cpu%u %s%s%s%s%s%s%s",
+			    fault->flag_names, fault->kind, fault->at,
+			    fault->no_exception ? "mm_fault, " : "", fault->by,
+			    fault->ts / 1000000000, fault->ts / 1000 % 1000000, fault->cpu,
+			    fault->no_exception ? "" : fault->error_names,
+			    fault->slept ? "; slept " : "", fault->slept ? slept : "",
+			    fault->preempted ? "; preempted " : "",
+			    fault->preempted ? preempted : "",
+			    fault->waited_in ? " in " : "", fault->waited_in ?: "");
+	for (i = 0; i < fault->nr_callers; i++) {
+		longer = print_string("%s\n  called by %s", text, fault->stack[i]);
+		free(text);
+		text = longer;
 	}
-	if (fault->preempted) {
-		printf("; preempted");
-		print_ns(fault->preempted);
-	}
-	printf("%s%s\n", fault->waited_in ? " in " : "", fault->waited_in ?: "");
-	for (i = 0; i < fault->nr_callers; i++)
-		printf("%35s called by %.*s\n", "", width > 46 ? (int)width - 46 : INT_MAX,
-		       fault->stack[i]);
+	free(slept);
+	free(preempted);
+	return text;
 }
 
-static void print_times(const struct sample *sample)
+static void print_fault(const struct fault *fault)
 {
+	begin_line();
+	cell(ns_text(fault->duration));
+	cell(print_string("%d", fault->row.pid));
+	cell(print_string("%s", fault->row.comm));
+	cell(print_string("%s", result_name(fault->result)));
+	cell(details_text(fault));
+}
+
+static void print_worst(const struct sample *sample)
+{
+	static const struct column columns[] = {
+		{ "DURATION", RIGHT }, { "TID", RIGHT }, { "COMMAND", LEFT }, { "RESULT", LEFT },
+		{ "FLAGS; AT; BY; END", WRAP },
+	};
 	bool exact = worst_knows_switches();
+	const struct column times[] = {
+		{ "TID", RIGHT }, { "COMMAND", LEFT }, { "FAULTS", RIGHT }, { "TIME", RIGHT },
+		{ exact ? "SLEEPING" : "SLEPT", RIGHT }, { "PREEMPTED", RIGHT },
+		{ exact ? "RUNNING" : "NEITHER", RIGHT },
+	};
+	struct libscols_column *last;
 	struct task_time *time;
 	size_t nr, i;
 
-	printf("%7s %-15s %10s %9s %9s %9s %9s\n", "pid", "command", "faults", "time",
-	       exact ? "sleeping" : "slept", "preempted", exact ? "running" : "neither");
-	time = top_times(&sample->table[WORST], &nr);
+	BEGIN_TABLE(columns);
+	last = scols_table_get_column(table, sizeof(columns) / sizeof(*columns) - 1);
+	scols_column_set_safechars(last, "\n");
+	scols_column_set_wrapfunc(last, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+	each_worst(print_fault);
+	end_table();
+
+	BEGIN_TABLE(times);
+	time = top_times(&sample->rows[WORST], &nr);
 	for (i = 0; i < nr; i++) {
-		printf("%7d %-15s %10" PRIu64, time[i].pid, time[i].comm, time[i].count);
-		print_ns(time[i].total);
-		print_ns(time[i].sleeping);
-		print_ns(time[i].preempted);
-		print_ns(time[i].running);
-		printf("\n");
+		begin_line();
+		cell(print_string("%d", time[i].pid));
+		cell(print_string("%s", time[i].comm));
+		cell(print_string("%" PRIu64, time[i].count));
+		cell(ns_text(time[i].total));
+		cell(ns_text(time[i].sleeping));
+		cell(ns_text(time[i].preempted));
+		cell(ns_text(time[i].running));
 	}
 	free(time);
+	end_table();
 }
 
-void print_text(struct sample *sample)
+/* What has counted, once; when, for how long */
+static void print_head(const struct sample *sample)
 {
-	if (sample->title)
-		printf("%s (%.3f s):\n", sample->title, sample->seconds);
+	time_t seconds = sample->time;
+	static bool printed;
+	struct utsname host;
+	char when[32];
+
+	if (!printed && !sample->recorded) {
+		uname(&host);
+		printf("trapstat " VERSION ", %s, Linux %s, %s\n", host.nodename, host.release,
+		       sample->source);
+		printed = true;
+	}
+	strftime(when, sizeof(when), "%F %T", localtime(&seconds));
+	printf("%s (%.3f s):\n", sample->title ?: when, sample->seconds);
+}
+
+void print_text(const struct sample *sample)
+{
+	print_head(sample);
 	if (options.table[BY_CPU])
 		print_vectors(sample);
 	if (options.table[LATENCY])
 		print_latencies(sample);
+	if (options.bars)
+		print_distributions(sample);
+	if (options.table[OUTCOMES])
+		print_outcomes(sample);
 	if (options.table[TASKS])
 		print_tasks(sample);
 	if (options.table[ADDRESSES])
 		print_lines(sample, ADDRESSES);
 	if (options.table[FROM])
 		print_lines(sample, FROM);
-	if (options.table[WORST]) {
-		each_worst(print_fault);
-		print_times(sample);
-	}
+	if (options.table[WORST])
+		print_worst(sample);
 	printf("\n");
 }
-

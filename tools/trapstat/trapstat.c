@@ -5,6 +5,7 @@
  * The loop that waits, reads and prints.
  */
 #include <errno.h>
+#include <locale.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,27 +18,33 @@
 #include <tracefs.h>
 #include "trapstat.h"
 
-#define MAX_CPUS	8192
 #define MAX_FDS		1024
+#define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 
 static unsigned int nr_cpus;
 static char **columns;
-static volatile sig_atomic_t stopped_by, child_ended;
+static volatile sig_atomic_t stopped_by, by_terminal, child_ended;
 static pid_t child, self;
+static struct tracefs_instance *instance;	/* of the histograms; NULL: BPF counts */
+static char *source;
+static struct sample current, total;
 
-static void on_signal(int signal)
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
-	if (signal == SIGCHLD)
+	(void)context;
+	if (signal == SIGCHLD) {
 		child_ended = 1;
-	else
+	} else {
 		stopped_by = signal;
+		by_terminal = info->si_code == SI_KERNEL;
+	}
 }
 
 /* Block signals; trapstat receives them only while it waits, with the mask @waiting. */
 static void catch_signals(sigset_t *waiting)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	sigset_t blocked;
 	unsigned int i;
 
@@ -56,6 +63,7 @@ static void clean_up(void)
 	if (getpid() != self)
 		return;
 	record_stop();
+	bpf_stop();
 	instance_destroy_all();
 }
 
@@ -76,30 +84,54 @@ static bool has_ended(pid_t pid)
 	       info.si_pid == pid;
 }
 
-/* Wait until @deadline (0: none), a signal, or the end of the command. */
-static void wait_until(double deadline, const sigset_t *waiting)
+/* The command's own terminal has sent it the same signal. */
+static void pass_on_signal(void)
 {
-	struct pollfd fds[MAX_FDS];
-	size_t nr = sideband_poll(fds, MAX_FDS);
-	struct timespec timeout;
-	double left;
+	if (!by_terminal)
+		kill(child, stopped_by);
+	stopped_by = 0;
+}
 
-	while (!stopped_by && !(child && child_ended)) {
-		left = deadline - now();
-		if (deadline && left <= 0)
-			break;
+static bool keeps_keys(void)
+{
+	return options.table[TASKS] || options.table[ADDRESSES] || options.table[FROM];
+}
+
+/*
+ * Wait until @deadline (0: none). Returns whether it is the end: a signal, or that of the
+ * command or of the processes.
+ */
+static bool wait_until(double deadline, const sigset_t *waiting)
+{
+	double tick = instance && keeps_keys() ? now() + TICK : 0, next, left;
+	struct pollfd fds[MAX_FDS] = { { .fd = bpf_wake_fd(), .events = POLLIN } };
+	struct timespec timeout;
+	size_t nr;
+
+	for (;;) {
+		nr = 1 + tasks_poll(fds + 1, MAX_PIDS);
+		nr += sideband_poll(fds + nr, MAX_FDS - nr);
+		next = tick && (!deadline || tick < deadline) ? tick : deadline;
+		left = next - now() > 0 ? next - now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
-		if (ppoll(fds, nr, deadline ? &timeout : NULL, waiting) > 0)
+		if (ppoll(fds, nr, next ? &timeout : NULL, waiting) > 0) {
 			sideband_read();
-		if (child && stopped_by) {
-			/* the command gets signals of the terminal itself */
-			if (stopped_by != SIGINT && stopped_by != SIGQUIT)
-				kill(child, stopped_by);
-			stopped_by = 0;
+			if (fds[0].revents)
+				bpf_drain(&current);
 		}
+		if (child && stopped_by)
+			pass_on_signal();
 		if (child_ended && !has_ended(child))
 			child_ended = 0;
+		if (stopped_by || child_ended || tasks_ended())
+			return true;
+		if (deadline && now() >= deadline)
+			return false;
+		if (tick && now() >= tick) {
+			hist_read(instance, &current, false);
+			tick = now() + TICK;
+		}
 	}
 }
 
@@ -133,94 +165,129 @@ static void find_cpus(void)
 	read_cpus("online", true);
 }
 
-static void update_names(struct rows *rows)
+static void read_counts(bool last)
 {
-	const char *comm;
-	size_t i;
-
-	for (i = 0; i < rows->nr; i++) {
-		comm = maps_comm(rows->row[i].pid);
-		if (comm)
-			strncpy(rows->row[i].comm, comm, COMM_LEN - 1);
-	}
+	if (instance)
+		hist_read(instance, &current, last);
+	else
+		bpf_read(&current);
 }
 
-/* Report what was counted since *@begin, and set *@begin to now. */
-static int report_since(struct tracefs_instance *instance, double *begin, bool last)
+/* Print @sample, which was counted since @begin. */
+static int report(struct sample *sample, double begin, const char *title)
 {
-	struct sample sample = { .rates = !options.command };
-	double end = now();
+	struct timespec time;
 	size_t i;
-	int ret;
 
-	hist_read(instance, &sample, last);
-	sideband_read();
-	for (i = TASKS; i < TABLES; i++)
-		update_names(&sample.table[i]);
-	sample.seconds = end - *begin;
-	*begin = end;
-	sample.columns = columns;
-	sample.nr_columns = nr_cpus;
-	for (i = 0; i < sample.table[BY_CPU].nr; i++) {
-		if (!columns[sample.table[BY_CPU].row[i].cpu])
-			columns[sample.table[BY_CPU].row[i].cpu] =
-				print_string("cpu%u", sample.table[BY_CPU].row[i].cpu);
+	clock_gettime(CLOCK_REALTIME, &time);
+	sample->time = time.tv_sec + time.tv_nsec / 1e9;
+	sample->seconds = now() - begin;
+	sample->title = title;
+	sample->rates = !title;
+	sample->source = source;
+	sample->buckets = instance ? "log2" : "log-linear";
+	sample->no_flags = instance;
+	sample->columns = columns;
+	sample->nr_columns = nr_cpus;
+	sample_merge(sample);
+	for (i = 0; i < sample->rows[BY_CPU].nr; i++) {
+		if (!columns[sample->rows[BY_CPU].row[i].cpu])
+			columns[sample->rows[BY_CPU].row[i].cpu] =
+				print_string("cpu%u", sample->rows[BY_CPU].row[i].cpu);
 	}
-	if (options.command)
-		sample.title = options.command[0];
-	ret = output(&sample);
-	maps_forget();
-	sample_free(&sample);
-	return ret;
+	return output(sample);
 }
 
-static int run_command(struct tracefs_instance *instance, const sigset_t *waiting)
+/* Report until the end, and then the sum if it is asked for. */
+static int run_reports(const sigset_t *waiting)
 {
-	double begin = now();
+	bool sum = options.total || options.command, end = false;
+	double start = now(), begin = start, deadline = 0;
+	int status = 0, ret;
+	unsigned long i;
+
+	if (options.interval)
+		deadline = start;
+	for (i = 0; !end && (!options.count || i < options.count); i++) {
+		if (options.interval)
+			deadline += options.interval;
+		end = wait_until(deadline, waiting);
+		if (end && !sum && !tasks_ended())
+			break;
+		read_counts(end || i + 1 == options.count);
+		if (sum)
+			sample_add(&total, &current);
+		if (!end || !sum) {
+			ret = report(&current, begin, NULL);
+			status = ret ? ret : status;
+		}
+		sample_free(&current);
+		begin = now();
+		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
+			stopped_by = SIGPIPE;
+			return status;
+		}
+		if (options.interval && begin > deadline + options.interval)
+			deadline = begin;
+	}
+	if (sum) {
+		ret = report(&total, start, options.command ? options.command[0] : "total");
+		status = ret ? ret : status;
+	}
+	return status;
+}
+
+static int run_command(const sigset_t *waiting)
+{
 	int status, ret;
 
 	command_go();
-	wait_until(0, waiting);
+	ret = run_reports(waiting);
 	if (waitpid(child, &status, 0) != child)
 		die("%s: %s", options.command[0], strerror(errno));
-	ret = report_since(instance, &begin, true);
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);
 	return WEXITSTATUS(status) ? WEXITSTATUS(status) : ret;
 }
 
-static int run_intervals(struct tracefs_instance *instance, const sigset_t *waiting)
+/* Counts by BPF or, where that cannot be, by the kernel's histograms. */
+static void start_counting(void)
 {
-	double begin = now(), deadline = begin;
-	int status = 0, ret;
-	unsigned long i;
+	const char *why = options.no_bpf ? "--no-bpf" : bpf_start();
 
-	for (i = 0; !options.count || i < options.count; i++) {
-		deadline += options.interval;
-		wait_until(deadline, waiting);
-		if (stopped_by)
-			break;
-		ret = report_since(instance, &begin, i + 1 == options.count);
-		status = ret ? ret : status;
-		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
-			stopped_by = SIGPIPE;
-			break;
-		}
-		if (begin > deadline + options.interval)
-			deadline = begin;
+	if (!why) {
+		source = "BPF";
+		if (options.nr_pids)
+			tasks_each(options.pids, options.nr_pids, bpf_count_task);
+		bpf_go();
+		/* those that were created meanwhile */
+		if (options.nr_pids)
+			tasks_each(options.pids, options.nr_pids, bpf_count_task);
+		return;
 	}
-	return status;
+	if (options.table[TASKS] && options.group != THREAD && options.group != COMMAND)
+		die("-g: threads and commands only, as histograms count (BPF: %s)", why);
+	if (options.table[OUTCOMES])
+		die("-f: not by histograms (BPF: %s)", why);
+	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_exit", "hist"))
+		die("this kernel has no histograms: it needs CONFIG_HIST_TRIGGERS (BPF: %s)", why);
+	source = print_string("histograms (BPF: %s)", why);
+	instance = instance_create("", NULL);
+	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded here */
+	instance_choose(instance, nr_cpus);
+	hist_start(instance, nr_cpus);
 }
 
 static int run(void)
 {
-	struct tracefs_instance *instance;
 	sigset_t waiting;
 	bool places;
 	int status;
 
 	instance_check();
-	output_check_width();
+	names_live();
+	if (options.vector_list)
+		choose_vectors(options.vector_list);
 	catch_signals(&waiting);
 	self = getpid();
 	atexit(clean_up);
@@ -228,7 +295,6 @@ static int run(void)
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	instance_remove_dead();
-	names_live();
 	find_cpus();
 	places = options.table[ADDRESSES] || options.table[FROM];
 	if (places)
@@ -237,23 +303,18 @@ static int run(void)
 		sideband_start(nr_cpus);
 	if ((places || options.record) && !options.command)
 		maps_read_running();
-	instance = instance_create("", NULL);
-	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded here */
+	tasks_open(options.pids, options.nr_pids);
 	if (options.command) {
 		child = command_fork(options.command);
 		options.pids[options.nr_pids++] = child;
 	}
-	if (options.nr_pids)
-		instance_set_pids(instance, options.pids, options.nr_pids);
 	if (options.record)
 		record_start(options.pids, options.nr_pids);
-	hist_start(instance, nr_cpus);
-	if (options.command)
-		status = run_command(instance, &waiting);
-	else
-		status = run_intervals(instance, &waiting);
+	start_counting();
+	status = options.command ? run_command(&waiting) : run_reports(&waiting);
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
+	bpf_stop();
 	instance_destroy_all();
 	return status;
 }
@@ -264,14 +325,13 @@ int main(int argc, char **argv)
 	sigset_t none;
 	int status;
 
+	setlocale(LC_CTYPE, "");
 	argc -= report;
 	argv += report;
 	parse_options(argc, argv, report);
 	if (report) {
-		options.buckets = EXACT;
 		if (options.chrome)
 			return chrome_main(argc - optind, argv + optind);
-		output_check_width();
 		return report_main(argc - optind, argv + optind);
 	}
 	status = run();

@@ -2,8 +2,8 @@
 /*
  * trapstat.h - what the files of trapstat share
  *
- * Counts from the kernel (hist.c) and from a file (report.c) become rows in the tables of
- * a sample, which output.c prints.
+ * Counts from the kernel (bpf.c, or hist.c) and from a file (report.c) become a sample,
+ * which output.c prints.
  */
 #ifndef TRAPSTAT_H
 #define TRAPSTAT_H
@@ -12,8 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <poll.h>
 #include <sys/types.h>
+#include <linux/types.h>
 #include <libtraps.h>
+#include "counter.h"
 
 #define SYSTEM		TRAPS_SYSTEM
 #define VECTOR_PF	TRAPS_VECTOR_PF
@@ -23,18 +26,19 @@
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3 };
 
-enum table { BY_CPU, LATENCY, TASKS, ADDRESSES, FROM, WORST, TABLES };
-
-/* The buckets of durations: exact, powers of two, or any other value: steps of so many ns. */
-enum { EXACT = 0, LOG2 = 1 };
+enum table { BY_CPU, LATENCY, OUTCOMES, TASKS, ADDRESSES, FROM, WORST, TABLES };
 
 #define MAX_PIDS	128
+#define MAX_CPUS	8192
 
 struct options {
 	bool		table[TABLES];
+	bool		bars;
 	bool		json;
 	bool		chrome;
-	unsigned long	buckets;
+	bool		total;
+	bool		no_bpf;
+	enum group	group;
 	unsigned long	top;
 	unsigned long	worst;
 	unsigned long	entries;
@@ -44,8 +48,13 @@ struct options {
 	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
+	char		*vector_list;
+	bool		vectors[VECTORS];
+	bool		some_vectors;
+	bool		cpus[MAX_CPUS];
+	bool		some_cpus;
 	char		**command;
-	double		interval;
+	double		interval;	/* 0: only at the end of the command */
 	unsigned long	count;		/* 0: forever */
 };
 
@@ -54,15 +63,19 @@ extern struct options options;
 
 void parse_options(int argc, char **argv, bool report);
 
+/* The vector of mm_fault, which is no exception */
+#define VECTOR_NONE	MM_FAULT
+
 /* Fields that are not keys of a table are 0 in all of its rows. */
 struct row {
 	unsigned int	vector;
 	unsigned int	result;		/* LATENCY */
 	unsigned int	cpu;		/* BY_CPU: column */
 	pid_t		pid;
-	uint64_t	value;		/* upper bound of the duration, page, ip or flags */
+	uint64_t	value;		/* highest duration of the bucket, page or ip */
+	uint64_t	low;		/* LATENCY: lowest duration of the bucket */
 	uint64_t	count;
-	uint64_t	sum;		/* LATENCY, WORST: ns */
+	uint64_t	sum;		/* ns */
 	char		comm[COMM_LEN];
 };
 
@@ -72,12 +85,50 @@ struct rows {
 	size_t		size;
 };
 
+/* The exceptions of one vector and result */
+struct outcome {
+	unsigned int	vector;
+	unsigned int	result;
+	uint64_t	count;
+	uint64_t	user;		/* raised in user mode */
+	uint64_t	waited;		/* ns of those that slept or were preempted */
+	uint64_t	ran;		/* ns of the others */
+	uint64_t	flag[FLAGS];
+};
+
+struct outcomes {
+	struct outcome	*outcome;
+	size_t		nr;
+};
+
+/* What TASKS, ADDRESSES and FROM count: by id if that is not 0, else by kind and name */
+struct line {
+	pid_t		id;		/* thread, process or user */
+	unsigned int	vector;
+	const char	*kind;
+	char		*name;
+	uint64_t	count;
+	uint64_t	sum;		/* ns */
+};
+
+struct lines {
+	void		*tree;
+	size_t		nr;
+	uint64_t	others;		/* exceptions of lines that were left out */
+	uint64_t	nr_others;	/* these lines */
+};
+
 struct sample {
-	struct rows	table[TABLES];
+	struct rows	rows[TABLES];		/* BY_CPU, LATENCY, WORST */
+	struct outcomes	outcomes;
+	struct lines	lines[TABLES];		/* TASKS, ADDRESSES, FROM */
 	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
 	uint64_t	twice[TABLES];		/* upper limit of those counted twice */
-	bool		replaced[TABLES];	/* a histogram was nearly full */
-	unsigned long	buckets;
+	bool		no_flags;		/* user, waited and flag are unknown */
+	bool		recorded;
+	const char	*buckets;
+	const char	*source;		/* what has counted */
+	double		time;			/* its end, seconds since 1970; 0: not known */
 	double		seconds;
 	bool		rates;			/* print counts per second */
 	const char	*title;
@@ -97,13 +148,25 @@ void rows_add(struct rows *rows, const struct row *row);
 void rows_merge(struct rows *rows);
 void rows_subtract(struct rows *rows, const struct rows *before);
 void rows_free(struct rows *rows);
+
+/* sample.c */
+struct outcome *sample_outcome(struct sample *sample, unsigned int vector, unsigned int result);
+void sample_add_line(struct sample *sample, enum table table, const struct row *row);
+void sample_add(struct sample *to, const struct sample *from);
+void sample_merge(struct sample *sample);
 void sample_free(struct sample *sample);
-uint64_t bucket_low(unsigned long buckets, uint64_t high);
+
+/* lines.c */
+void lines_add(struct lines *lines, const struct line *line);
+struct line **lines_sorted(const struct lines *lines,
+			   int (*compare)(const void *a, const void *b));
+void lines_free(struct lines *lines);
 
 /* names.c */
 void names_live(void);
 void names_load(struct traps_format *loaded);
 const char *vector_name(unsigned int vector);
+void choose_vectors(char *list);
 const char *result_name(unsigned int result);
 char *error_code_name(unsigned int vector, uint64_t code);
 char *flags_name(unsigned int flags);
@@ -114,12 +177,29 @@ struct tracefs_instance;
 void instance_check(void);
 void instance_remove_dead(void);
 struct tracefs_instance *instance_create(const char *suffix, int *lock);
-void instance_set_pids(struct tracefs_instance *instance, const pid_t *pids, size_t nr);
+void instance_choose(struct tracefs_instance *instance, unsigned int nr_cpus);
 void instance_destroy_all(void);
+
+/* bpf.c */
+const char *bpf_start(void);
+void bpf_go(void);
+int bpf_wake_fd(void);
+void bpf_drain(struct sample *sample);
+void bpf_read(struct sample *sample);
+void bpf_count_task(pid_t tid);
+void bpf_stop(void);
 
 /* hist.c */
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus);
 void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last);
+
+/* tasks.c: the processes of -p, and who they are */
+void tasks_open(const pid_t *pids, size_t nr);
+size_t tasks_poll(struct pollfd *fds, size_t nr);
+bool tasks_ended(void);
+void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid));
+char *task_user(uid_t uid);
+char *task_cgroup(uint64_t id);
 
 /* command.c: CMD of -c */
 pid_t command_fork(char **argv);
@@ -130,8 +210,6 @@ void record_start(const pid_t *pids, size_t nr);
 bool record_stop(void);
 
 /* sideband.c */
-struct pollfd;
-
 void sideband_start(unsigned int nr_cpus);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
@@ -194,8 +272,7 @@ void worst_switch(const struct task_switch *s);
 void worst_restart(void);
 
 /* output.c */
-void output_check_width(void);
-int output(struct sample *sample);
+int output(const struct sample *sample);
 void output_flush(void);
 
 /* json.c */

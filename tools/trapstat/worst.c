@@ -135,7 +135,7 @@ static char *name_waits(const struct fault *fault)
 }
 
 /* Valid until the recording is closed; the caller frees the names. */
-void each_worst(void (*call)(const struct fault *fault, bool first))
+void each_worst(void (*call)(const struct fault *fault))
 {
 	struct fault fault;
 	struct row page, caller;
@@ -160,7 +160,7 @@ void each_worst(void (*call)(const struct fault *fault, bool first))
 		fault.flag_names = flags_name(fault.flags);
 		fault.error_names = error_code_name(VECTOR_PF, fault.error_code);
 		fault.waited_in = name_waits(&fault);
-		call(&fault, !i);
+		call(&fault);
 		while (n)
 			free(fault.stack[--n]);
 		free(fault.at);

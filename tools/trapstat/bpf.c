@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bpf.c - counts by the programs of counter.bpf.c
+ *
+ * Counters are per CPU and only grow; they are read while they count. What -t, -a and -s
+ * count by is in a table. To read it, another one takes its place: the kernel returns from
+ * that when no program uses the old one any more.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include "counter.skel.h"
+#include "trapstat.h"
+
+#define BATCH		4096
+#define MAX_TASKS	65536
+
+static struct counter_bpf *skel;
+static struct ring_buffer *ring;
+static unsigned int possible_cpus;
+static struct counter *before[SLOTS], *now;
+static int spare;		/* the table that is not in use */
+static uint64_t missing_before, missed_before, unslotted_before;
+
+static int no_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+/* Where sched_process_fork has the child's PID */
+static int child_pid_offset(void)
+{
+	static const char name[] = "sched_process_fork";
+	struct tep_handle *tep = tep_alloc();
+	struct tep_format_field *field;
+	int size, offset = 0;
+	char *text;
+
+	text = tracefs_event_file_read(NULL, "sched", name, "format", &size);
+	if (tep && text && !tep_parse_event(tep, text, size, "sched")) {
+		field = tep_find_field(tep_find_event_by_name(tep, "sched", name), "child_pid");
+		offset = field ? field->offset : 0;
+	}
+	free(text);
+	tep_free(tep);
+	return offset;
+}
+
+static int no_wake(void *context, void *data, size_t size)
+{
+	(void)context;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+static const char *configure(void)
+{
+	bool keys = options.table[TASKS] || options.table[ADDRESSES] || options.table[FROM];
+	bool some_tasks = options.nr_pids || options.command;
+	unsigned int i;
+
+	skel->rodata->by_task = options.table[TASKS];
+	skel->rodata->by_page = options.table[ADDRESSES];
+	skel->rodata->by_ip = options.table[FROM];
+	skel->rodata->group = options.group;
+	skel->rodata->of_tasks = some_tasks;
+	skel->rodata->watermark = options.entries / 2;
+	if (options.some_vectors) {
+		skel->rodata->vectors = 0;
+		for (i = 0; i < MM_FAULT; i++)
+			skel->rodata->vectors |= (__u64)options.vectors[i] << i;
+	}
+	skel->rodata->mm_faults = !options.some_vectors || options.vectors[MM_FAULT];
+	skel->rodata->of_cpus = options.some_cpus;
+	for (i = 0; i < MAX_CPUS; i++)
+		skel->rodata->cpus[i / 64] |= (__u64)options.cpus[i] << i % 64;
+	if (keys) {
+		bpf_map__set_max_entries(skel->maps.table0, options.entries);
+		bpf_map__set_max_entries(skel->maps.table1, options.entries);
+	}
+	if (!tracefs_event_file_exists(NULL, SYSTEM, "mm_fault", "format"))
+		bpf_program__set_autoload(skel->progs.mm_fault, false);
+	if (some_tasks) {
+		bpf_map__set_max_entries(skel->maps.tasks, MAX_TASKS);
+		skel->rodata->child_pid_at = child_pid_offset();
+		if (!skel->rodata->child_pid_at)
+			return "sched:sched_process_fork has no child_pid";
+	} else {
+		bpf_program__set_autoload(skel->progs.sched_process_fork, false);
+		bpf_program__set_autoload(skel->progs.sched_process_exit, false);
+	}
+	return NULL;
+}
+
+/* Returns why this cannot be, or NULL: then bpf_go() makes it count. */
+const char *bpf_start(void)
+{
+	const char *why;
+
+	libbpf_set_print(no_message);
+	skel = counter_bpf__open();
+	why = skel ? configure() : strerror(errno);
+	if (!why && counter_bpf__load(skel))
+		why = strerror(errno);
+	if (!why) {
+		spare = bpf_map__fd(skel->maps.table1);
+		ring = ring_buffer__new(bpf_map__fd(skel->maps.wake), no_wake, NULL, NULL);
+		if (!ring)
+			why = strerror(errno);
+	}
+	if (why) {
+		bpf_stop();
+		return why;
+	}
+	possible_cpus = libbpf_num_possible_cpus();
+	now = allocate(NULL, possible_cpus * sizeof(*now));
+	return NULL;
+}
+
+void bpf_go(void)
+{
+	if (counter_bpf__attach(skel))
+		die("cannot attach BPF programs to the events: %s", strerror(errno));
+}
+
+void bpf_count_task(pid_t tid)
+{
+	__u32 key = tid;
+	__u8 one = 1;
+
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tasks), &key, &one, BPF_ANY))
+		die("cannot count the task %d: %s", tid, strerror(errno));
+}
+
+int bpf_wake_fd(void)
+{
+	return ring ? ring_buffer__epoll_fd(ring) : -1;
+}
+
+static void add_key(struct sample *sample, const struct count_key *key, const struct count *count)
+{
+	static const enum table tables[] = { [BY_TASK] = TASKS, [BY_PAGE] = ADDRESSES,
+					     [BY_IP] = FROM };
+	struct row row = { .vector = key->vector, .pid = key->pid, .value = key->value,
+			   .count = count->count, .sum = count->ns };
+	const char *comm = NULL;
+
+	if (key->by == BY_TASK && options.group == COMMAND)
+		comm = key->comm;
+	else if (key->by != BY_TASK || options.group < COMMAND)
+		comm = maps_comm(key->pid);
+	memcpy(row.comm, comm ?: count->comm, COMM_LEN - 1);
+	sample_add_line(sample, tables[key->by], &row);
+}
+
+/* Add what the table has to @sample, and begin with an empty one. */
+void bpf_drain(struct sample *sample)
+{
+	static struct count_key keys[BATCH];
+	static struct count counts[BATCH];
+	int full = spare == bpf_map__fd(skel->maps.table1) ? bpf_map__fd(skel->maps.table0) :
+							     bpf_map__fd(skel->maps.table1);
+	__u32 zero = 0, at, nr, i;
+	bool first = true;
+	int ret;
+
+	ring_buffer__consume(ring);
+	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM])
+		return;
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tables), &zero, &spare, BPF_ANY))
+		die("cannot change the BPF programs' table: %s", strerror(errno));
+	skel->bss->nr_keys = 0;
+	spare = full;
+	sideband_read();
+	do {
+		nr = BATCH;
+		ret = bpf_map_lookup_and_delete_batch(full, first ? NULL : &at, &at, keys, counts,
+						      &nr, NULL);
+		if (ret && errno != ENOENT)
+			die("cannot read the BPF programs' table: %s", strerror(errno));
+		for (i = 0; i < nr; i++)
+			add_key(sample, &keys[i], &counts[i]);
+		first = false;
+	} while (!ret);
+	maps_forget();
+}
+
+/* The durations of a bucket */
+static uint64_t bucket_low(unsigned int bucket)
+{
+	unsigned int shift = bucket / SUBS;
+
+	return shift < 2 ? bucket : (uint64_t)(bucket - (shift - 1) * SUBS) << (shift - 1);
+}
+
+static void add_slot(struct sample *sample, unsigned int key, const struct counter *old)
+{
+	struct row row = { .vector = key / RESULTS, .result = key % RESULTS };
+	struct outcome *outcome = NULL;
+	uint64_t sums[BUCKETS] = { }, on_cpu;
+	unsigned int cpu, i;
+
+	for (cpu = 0; cpu < possible_cpus; cpu++) {
+		on_cpu = 0;
+		for (i = 0; i < BUCKETS; i++) {
+			sums[i] += now[cpu].bucket[i] - old[cpu].bucket[i];
+			on_cpu += now[cpu].bucket[i] - old[cpu].bucket[i];
+		}
+		if (!on_cpu)
+			continue;
+		outcome = sample_outcome(sample, row.vector, row.result);
+		outcome->count += on_cpu;
+		outcome->user += now[cpu].user - old[cpu].user;
+		outcome->waited += now[cpu].waited - old[cpu].waited;
+		outcome->ran += now[cpu].ran - old[cpu].ran;
+		for (i = 0; i < FLAGS; i++)
+			outcome->flag[i] += now[cpu].flag[i] - old[cpu].flag[i];
+		rows_add(&sample->rows[BY_CPU], &(struct row){ .vector = row.vector, .cpu = cpu,
+							       .count = on_cpu });
+	}
+	for (i = 0; i < BUCKETS; i++) {
+		if (!sums[i])
+			continue;
+		row.low = bucket_low(i);
+		row.value = i + 1 < BUCKETS ? bucket_low(i + 1) - 1 : UINT64_MAX;
+		row.count = sums[i];
+		rows_add(&sample->rows[LATENCY], &row);
+	}
+}
+
+/* How often the kernel did not call a program, because it ran already */
+static uint64_t recursions(void)
+{
+	struct bpf_prog_info info;
+	struct bpf_program *prog;
+	__u32 size;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(prog, skel->obj) {
+		size = sizeof(info);
+		memset(&info, 0, size);
+		if (bpf_program__fd(prog) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &size))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+/* Add what was counted since the last call. */
+void bpf_read(struct sample *sample)
+{
+	size_t size = possible_cpus * sizeof(*now);
+	uint64_t missed = recursions(), missing, unslotted = skel->bss->no_slot;
+	unsigned int i;
+	__u32 slot;
+
+	bpf_drain(sample);
+	for (slot = 1; slot < skel->data->nr_slots && slot < SLOTS; slot++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(skel->maps.counters), &slot, now))
+			die("cannot read the BPF programs' counters: %s", strerror(errno));
+		if (!before[slot]) {
+			before[slot] = allocate(NULL, size);
+			memset(before[slot], 0, size);
+		}
+		add_slot(sample, skel->bss->key_of[slot], before[slot]);
+		memcpy(before[slot], now, size);
+	}
+	missing = skel->bss->missing;
+	for (i = 0; i < TABLES; i++) {
+		sample->missing[i] += missed - missed_before + unslotted - unslotted_before;
+		if (i == TASKS || i == ADDRESSES || i == FROM)
+			sample->missing[i] += missing - missing_before;
+	}
+	missed_before = missed;
+	missing_before = missing;
+	unslotted_before = unslotted;
+	sample->buckets = "log-linear";
+}
+
+void bpf_stop(void)
+{
+	ring_buffer__free(ring);
+	ring = NULL;
+	counter_bpf__destroy(skel);
+	skel = NULL;
+}

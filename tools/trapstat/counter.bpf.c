@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * counter.bpf.c - counts the exits of exceptions and mm_fault
+ *
+ * Raw tracepoints pass the arguments by number, so this works without BTF. Interrupts are
+ * off at all of them but mm_fault, and counters are per CPU, so plain additions do: only
+ * the page fault of an NMI could come between, and the kernel fixes it up.
+ */
+#include <stdbool.h>
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "counter.h"
+
+#define VSYSCALL	0xffffffffff600000ULL
+#define PF		14
+#define PAGE_MASK	(~4095ULL)
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile bool of_tasks, of_cpus, by_task, by_page, by_ip, mm_faults;
+const volatile __u32 group;
+const volatile __u64 vectors = ~0ULL;
+const volatile __u64 cpus[8192 / 64];
+const volatile __u32 child_pid_at, watermark;
+
+__u8 slot_of[VECTORS * RESULTS];	/* 0: none yet */
+__u16 key_of[SLOTS];			/* vector * RESULTS + result */
+__u32 nr_slots = 1;
+__u64 no_slot;				/* exceptions that have found none */
+__u32 nr_keys;				/* of the table that is in use */
+__u64 missing;				/* exceptions that did not fit in it */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct counter);
+} counters SEC(".maps");
+
+struct table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct count_key);
+	__type(value, struct count);
+} table0 SEC(".maps"), table1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct table);
+} tables SEC(".maps") = { .values = { &table0 } };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wake SEC(".maps");
+
+static __always_inline __u32 bucket_of(__u64 d)
+{
+	__u32 shift = 0;
+
+	if (d >> 37)
+		return BUCKETS - 1;
+	/* until SUBS <= d < 2 * SUBS */
+#define SHIFT_IF(bits, by)		\
+	if (d >> (bits)) {		\
+		d >>= (by);		\
+		shift += (by);		\
+	}
+	SHIFT_IF(22, 16)
+	SHIFT_IF(14, 8)
+	SHIFT_IF(10, 4)
+	SHIFT_IF(8, 2)
+	SHIFT_IF(7, 1)
+	SHIFT_IF(6, 1)
+	return shift * SUBS + d;
+}
+
+/* Two CPUs may give the same key a slot each: the sum of both is right. */
+static __always_inline __u32 new_slot(__u32 key)
+{
+	__u32 slot = nr_slots < SLOTS ? __sync_fetch_and_add(&nr_slots, 1) : SLOTS;
+
+	if (slot >= SLOTS) {
+		__sync_fetch_and_add(&no_slot, 1);
+		return 0;
+	}
+	key_of[slot] = key;
+	slot_of[key] = slot;
+	return slot;
+}
+
+static __always_inline bool add_to(void *table, const struct count_key *key, __u64 duration)
+{
+	struct count *count = bpf_map_lookup_elem(table, key);
+
+	if (!count)
+		return false;
+	__sync_fetch_and_add(&count->count, 1);
+	__sync_fetch_and_add(&count->ns, duration);
+	return true;
+}
+
+static __always_inline void add_key(void *table, const struct count_key *key, __u64 duration)
+{
+	struct count new = { .count = 1, .ns = duration };
+	__u32 nr;
+
+	if (add_to(table, key, duration))
+		return;
+	bpf_get_current_comm(new.comm, sizeof(new.comm));
+	if (!bpf_map_update_elem(table, key, &new, BPF_NOEXIST)) {
+		nr = __sync_fetch_and_add(&nr_keys, 1);
+		if (nr == watermark)
+			bpf_ringbuf_output(&wake, &nr, sizeof(nr), BPF_RB_FORCE_WAKEUP);
+	} else if (!add_to(table, key, duration)) {
+		__sync_fetch_and_add(&missing, 1);	/* full */
+	}
+}
+
+static __always_inline void add_keys(__u32 vector, __u64 ip, __u64 address, __u64 duration)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct count_key key = { .vector = vector };
+	__u32 zero = 0;
+	void *table = bpf_map_lookup_elem(&tables, &zero);
+
+	if (!table)
+		return;
+	if (by_task) {
+		key.by = BY_TASK;
+		if (group == THREAD)
+			key.pid = pid_tgid;
+		else if (group == PROCESS)
+			key.pid = pid_tgid >> 32;
+		else if (group == USER)
+			key.pid = bpf_get_current_uid_gid();
+		else if (group == CGROUP)
+			key.value = bpf_get_current_cgroup_id();
+		else
+			bpf_get_current_comm(key.comm, sizeof(key.comm));
+		add_key(table, &key, duration);
+	}
+	__builtin_memset(key.comm, 0, sizeof(key.comm));
+	key.pid = pid_tgid >> 32;
+	if (by_page && vector == PF) {
+		key.by = BY_PAGE;
+		key.value = address & PAGE_MASK;
+		add_key(table, &key, duration);
+	}
+	if (by_ip && vector != MM_FAULT) {
+		key.by = BY_IP;
+		key.value = ip;
+		add_key(table, &key, duration);
+	}
+}
+
+static __always_inline int count(__u32 vector, __u64 ip, __u64 address, __u32 result,
+				 __u32 flags, __u64 duration)
+{
+	struct counter *counter;
+	__u32 key, slot, task, bucket;
+
+	if (vector >= VECTORS || result >= RESULTS)
+		return 0;
+	if (vector == MM_FAULT ? !mm_faults : !(vectors >> vector & 1))
+		return 0;
+	if (of_cpus) {
+		task = bpf_get_smp_processor_id();
+		if (task < 64 * sizeof(cpus) / sizeof(*cpus) && !(cpus[task / 64] >> (task % 64) & 1))
+			return 0;
+	}
+	if (of_tasks) {
+		task = bpf_get_current_pid_tgid();
+		if (!bpf_map_lookup_elem(&tasks, &task))
+			return 0;
+	}
+	key = vector * RESULTS + result;
+	slot = slot_of[key];
+	if (!slot)
+		slot = new_slot(key);
+	counter = bpf_map_lookup_elem(&counters, &slot);
+	if (!counter)
+		return 0;
+	if ((__s64)ip >= 0 || (ip & PAGE_MASK) == VSYSCALL)
+		counter->user++;
+	if (flags) {
+		for (bucket = 0; bucket < FLAGS; bucket++)
+			counter->flag[bucket] += flags >> bucket & 1;
+	}
+	if (flags & TRAP_FLAGS_WAITED)
+		counter->waited += duration;
+	else
+		counter->ran += duration;
+	bucket = bucket_of(duration);
+	if (bucket < BUCKETS)
+		counter->bucket[bucket]++;
+	if (by_task || by_page || by_ip)
+		add_keys(vector, ip, address, duration);
+	return 0;
+}
+
+SEC("raw_tp/trap_exit")
+int trap_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return count(ctx->args[2], ctx->args[1], 0, ctx->args[5], ctx->args[6], ctx->args[7]);
+}
+
+SEC("raw_tp/page_fault_exit")
+int page_fault_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return count(PF, ctx->args[1], ctx->args[2], ctx->args[4], ctx->args[5], ctx->args[6]);
+}
+
+SEC("raw_tp/mm_fault")
+int mm_fault(struct bpf_raw_tracepoint_args *ctx)
+{
+	return count(MM_FAULT, 0, ctx->args[1], ctx->args[3], ctx->args[4], ctx->args[5]);
+}
+
+/* A task that is counted has a child, which is counted, too. */
+SEC("tp/sched/sched_process_fork")
+int sched_process_fork(void *ctx)
+{
+	__u32 parent = bpf_get_current_pid_tgid(), child = 0;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&tasks, &parent)) {
+		bpf_probe_read_kernel(&child, sizeof(child), ctx + child_pid_at);
+		bpf_map_update_elem(&tasks, &child, &one, BPF_ANY);
+	}
+	return 0;
+}
+
+SEC("tp/sched/sched_process_exit")
+int sched_process_exit(void *ctx __attribute__((unused)))
+{
+	__u32 task = bpf_get_current_pid_tgid();
+
+	bpf_map_delete_elem(&tasks, &task);
+	return 0;
+}
