@@ -117,7 +117,7 @@ static void parse_interval(int nr, char **args)
 }
 
 /* An option that would have no effect is more likely an error. */
-static void check_use(const char *given, bool report)
+static void check_use(const char *given, bool report, bool command)
 {
 	const bool *table = options.table;
 	bool keys = table[TASKS] || table[ADDRESSES] || table[FROM];
@@ -127,7 +127,7 @@ static void check_use(const char *given, bool report)
 		{ 'g', table[TASKS], "-t" },
 		{ 'm', options.record, "-o" },
 		{ 'u', options.record, "-o" },
-		{ 'i', options.command, "-c" },
+		{ 'i', command, "-c" },
 	};
 	unsigned int i;
 
@@ -137,7 +137,7 @@ static void check_use(const char *given, bool report)
 	}
 	if (options.chrome && !report)
 		bad_usage("--chrome: only of a report");
-	if (options.total && (options.command || report))
+	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
 }
 
@@ -249,6 +249,7 @@ void parse_options(int argc, char **argv, bool report)
 		;
 	if (options.chrome && (i < TABLES || options.json))
 		bad_usage("--chrome: it has no tables: without -adflstvw and --json");
+	check_use(given, report, command);
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {
 		if (optind == argc)
@@ -262,5 +263,4 @@ void parse_options(int argc, char **argv, bool report)
 	} else {
 		options.command = argv + optind;
 	}
-	check_use(given, report);
 }

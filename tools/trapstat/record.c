@@ -16,8 +16,11 @@
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
 
+#define PATIENCE	500	/* of 10 ms: to write the rest of the file */
+
 static struct tracefs_instance *instance;
 static pid_t recorder;
+static bool made;		/* there was no such file before */
 
 /*
  * trace-cmd is not in the terminal's process group, because an interrupt stops trapstat,
@@ -66,6 +69,7 @@ void record_start(const pid_t *pids, size_t nr)
 	char *argv[24], **arg = argv;
 	char *buffer_kb;
 
+	made = access(options.record, F_OK);
 	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (file < 0)
 		die("%s: %s", options.record, strerror(errno));
@@ -110,6 +114,8 @@ void record_start(const pid_t *pids, size_t nr)
 			kill(recorder, SIGKILL);
 		if (waitpid(recorder, &status, WNOHANG) == recorder) {
 			recorder = 0;
+			if (made)
+				unlink(options.record);
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 				die("-o needs trace-cmd: install it");
 			die("%s: trace-cmd does not record into it", options.record);
@@ -146,7 +152,7 @@ static unsigned long long lost_events(void)
 bool record_stop(void)
 {
 	unsigned long long lost;
-	int status;
+	int status, tries;
 
 	if (!recorder)
 		return true;
@@ -154,8 +160,11 @@ bool record_stop(void)
 	tracefs_trace_off(instance);
 	lost = lost_events();
 	kill(recorder, SIGINT);
-	while (waitpid(recorder, &status, 0) < 0 && errno == EINTR)
-		;
+	for (tries = 0; waitpid(recorder, &status, WNOHANG) != recorder; tries++) {
+		if (tries == PATIENCE)
+			kill(recorder, SIGKILL);
+		usleep(10000);
+	}
 	recorder = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		note("%s: trace-cmd failed, it is not complete", options.record);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <trace-cmd.h>
 #include "recording.h"
 
@@ -34,11 +35,11 @@ const char *recording_comm(pid_t pid)
 	return tep_data_comm_from_pid(reading->tep, pid) ?: "?";
 }
 
-/* Count entries; if a recording has only exits, count those. No exception, no count. */
+/* Count entries; if a recording has only exits, count those. */
 bool recording_counts(const struct traps_event *e)
 {
-	return traps_is_entry(e) || (e->type != TRAPS_MM_FAULT &&
-				     !traps_format_has(reading->format, e->type - 1));
+	return traps_is_entry(e) || e->type == TRAPS_MM_FAULT ||
+	       !traps_format_has(reading->format, e->type - 1);
 }
 
 static uint64_t field(struct tep_event *event, const char *name, struct tep_record *record)
@@ -194,11 +195,11 @@ void recording_open(struct recording *recording, const char *name)
 	tep_set_loglevel(TEP_LOG_NONE);
 	memset(recording, 0, sizeof(*recording));
 	recording->name = name;
-	errno = 0;
+	if (access(name, R_OK))
+		die("%s: %s", name, strerror(errno));
 	recording->handle = tracecmd_open(name, 0);
 	if (!recording->handle)
-		die("%s: %s", name, errno == ENOENT || errno == EACCES ? strerror(errno) :
-		    "not a complete recording of trace-cmd");
+		die("%s: not a complete recording of trace-cmd", name);
 	procmaps_use(recording->handle);
 }
 

@@ -21,9 +21,15 @@ static bool names_places(void)
 	return options.table[ADDRESSES] || options.table[FROM] || options.table[WORST];
 }
 
+/* mm_fault is no page fault exception. */
+static unsigned int vector_of(const struct traps_event *e)
+{
+	return e->type == TRAPS_MM_FAULT ? VECTOR_NONE : e->vector;
+}
+
 static void count(const struct traps_event *e)
 {
-	struct row row = { .vector = e->vector, .count = 1 };
+	struct row row = { .vector = vector_of(e), .count = 1 };
 	struct place place;
 
 	row.cpu = e->cpu;
@@ -33,6 +39,8 @@ static void count(const struct traps_event *e)
 	row.pid = e->pid;
 	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	add(TASKS, &row);
+	if (e->type == TRAPS_MM_FAULT)
+		return;
 
 	row.value = e->ip;
 	add(FROM, &row);
@@ -46,9 +54,20 @@ static void count(const struct traps_event *e)
 	}
 }
 
+static void count_duration(const struct traps_event *e)
+{
+	struct row row = { .vector = vector_of(e), .result = e->result, .count = 1,
+			   .low = e->duration, .value = e->duration };
+	struct row task = { .vector = vector_of(e), .pid = e->pid, .sum = e->duration };
+
+	add(LATENCY, &row);
+	strncpy(task.comm, recording_comm(e->pid), COMM_LEN - 1);
+	add(TASKS, &task);
+}
+
 static void add_outcome(const struct traps_event *e)
 {
-	struct outcome *outcome = sample_outcome(&sample, e->vector, e->result);
+	struct outcome *outcome = sample_outcome(&sample, vector_of(e), e->result);
 	unsigned int i;
 
 	outcome->count++;
@@ -63,18 +82,13 @@ static void add_outcome(const struct traps_event *e)
 
 static void on_event(const struct traps_event *e)
 {
-	struct row row = { .vector = e->vector, .result = e->result, .count = 1 };
-
 	if (recording_counts(e))
 		count(e);
-	if (e->type == TRAPS_TRAP_EXIT || e->type == TRAPS_PAGE_FAULT_EXIT) {
-		row.low = e->duration;
-		row.value = e->duration;
-		add(LATENCY, &row);
-		add_outcome(e);
-	}
-	if (options.table[WORST] &&
-	    (e->type == TRAPS_PAGE_FAULT_EXIT || e->type == TRAPS_MM_FAULT))
+	if (traps_is_entry(e))
+		return;
+	count_duration(e);
+	add_outcome(e);
+	if (options.table[WORST] && e->type != TRAPS_TRAP_EXIT)
 		worst_add(&sample.rows[WORST], e);
 }
 

@@ -26,7 +26,11 @@ expect() {
 
 instances() { ls $tracing/instances; }
 lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
-is_counting() { grep -qs '^hist' $tracing/instances/*/events/traps/trap_entry/trigger; }
+# is_counting PID: by BPF or a histogram
+is_counting() {
+	find "/proc/$1/fd" -lname 'anon_inode:bpf*link*' 2>/dev/null | grep -q . ||
+		grep -qs '^hist' "$tracing/instances/trapstat-$1/events/traps/page_fault_exit/trigger"
+}
 
 # A row's figure: number FILE TABLE 'JQ CONDITION' FIELD
 number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
