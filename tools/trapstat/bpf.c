@@ -23,7 +23,9 @@ static struct ring_buffer *ring;
 static unsigned int possible_cpus;
 static struct counter *before[SLOTS], *now;
 static int spare;		/* the table that is not in use */
-static uint64_t missing_before, missed_before, unslotted_before;
+static uint64_t missing_before[BY_IP + 1], uncounted_before;
+
+static const enum table tables[] = { [BY_TASK] = TASKS, [BY_PAGE] = ADDRESSES, [BY_IP] = FROM };
 
 static int no_message(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -146,8 +148,6 @@ int bpf_wake_fd(void)
 
 static void add_key(struct sample *sample, const struct count_key *key, const struct count *count)
 {
-	static const enum table tables[] = { [BY_TASK] = TASKS, [BY_PAGE] = ADDRESSES,
-					     [BY_IP] = FROM };
 	struct row row = { .vector = key->vector, .pid = key->pid, .value = key->value,
 			   .count = count->count, .sum = count->ns };
 	const char *comm = NULL;
@@ -257,7 +257,7 @@ static uint64_t recursions(void)
 void bpf_read(struct sample *sample)
 {
 	size_t size = possible_cpus * sizeof(*now);
-	uint64_t missed = recursions(), missing, unslotted = skel->bss->no_slot;
+	uint64_t uncounted = recursions() + skel->bss->no_slot;
 	unsigned int i;
 	__u32 slot;
 
@@ -272,16 +272,13 @@ void bpf_read(struct sample *sample)
 		add_slot(sample, skel->bss->key_of[slot], before[slot]);
 		memcpy(before[slot], now, size);
 	}
-	missing = skel->bss->missing;
-	for (i = 0; i < TABLES; i++) {
-		sample->missing[i] += missed - missed_before + unslotted - unslotted_before;
-		if (i == TASKS || i == ADDRESSES || i == FROM)
-			sample->missing[i] += missing - missing_before;
+	for (i = 0; i < TABLES; i++)
+		sample->missing[i] += uncounted - uncounted_before;
+	uncounted_before = uncounted;
+	for (i = BY_TASK; i <= BY_IP; i++) {
+		sample->missing[tables[i]] += skel->bss->missing[i] - missing_before[i];
+		missing_before[i] = skel->bss->missing[i];
 	}
-	missed_before = missed;
-	missing_before = missing;
-	unslotted_before = unslotted;
-	sample->buckets = "log-linear";
 }
 
 void bpf_stop(void)

@@ -29,7 +29,7 @@ __u16 key_of[SLOTS];			/* vector * RESULTS + result */
 __u32 nr_slots = 1;
 __u64 no_slot;				/* exceptions that have found none */
 __u32 nr_keys;				/* of the table that is in use */
-__u64 missing;				/* exceptions that did not fit in it */
+__u64 missing[BY_IP + 1];		/* exceptions that did not fit in it */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -123,7 +123,8 @@ static __always_inline void add_key(void *table, const struct count_key *key, __
 		if (nr == watermark)
 			bpf_ringbuf_output(&wake, &nr, sizeof(nr), BPF_RB_FORCE_WAKEUP);
 	} else if (!add_to(table, key, duration)) {
-		__sync_fetch_and_add(&missing, 1);	/* full */
+		if (key->by <= BY_IP)
+			__sync_fetch_and_add(&missing[key->by], 1);
 	}
 }
 

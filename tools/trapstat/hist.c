@@ -368,6 +368,4 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 			replace(instance, hist, sample);
 	}
 	maps_forget();
-	sample->buckets = "log2";
-	sample->no_flags = true;
 }

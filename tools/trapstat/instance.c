@@ -138,29 +138,15 @@ static void write_pid(pid_t pid)
 	free(text);
 }
 
-/* Trace the chosen processes, and what they fork, on the chosen CPUs. */
-void instance_choose(struct tracefs_instance *instance, unsigned int nr_cpus)
+/* Trace the chosen processes, and what they fork. */
+void instance_choose(struct tracefs_instance *instance)
 {
-	char *mask, *at;
-	int cpu;
-
 	chosen = instance;
-	if (options.nr_pids) {
-		if (tracefs_option_enable(instance, TRACEFS_OPTION_EVENT_FORK))
-			die("cannot set the option event-fork: %s", strerror(errno));
-		tasks_each(options.pids, options.nr_pids, write_pid);
-	}
-	if (options.some_cpus) {
-		/* a hexadecimal number, with a comma after each group of 32 bits */
-		mask = at = allocate(NULL, nr_cpus / 4 + nr_cpus / 32 + 3);
-		for (cpu = (nr_cpus - 1) / 4 * 4; cpu >= 0; cpu -= 4)
-			at += sprintf(at, "%x%s", options.cpus[cpu] | options.cpus[cpu + 1] << 1 |
-				      options.cpus[cpu + 2] << 2 | options.cpus[cpu + 3] << 3,
-				      cpu && cpu % 32 == 0 ? "," : "");
-		if (tracefs_instance_file_write(instance, "tracing_cpumask", mask) < 0)
-			die("cannot trace these CPUs: %s", strerror(errno));
-		free(mask);
-	}
+	if (!options.nr_pids)
+		return;
+	if (tracefs_option_enable(instance, TRACEFS_OPTION_EVENT_FORK))
+		die("cannot set the option event-fork: %s", strerror(errno));
+	tasks_each(options.pids, options.nr_pids, write_pid);
 }
 
 void instance_destroy_all(void)

@@ -3,6 +3,7 @@
  * text.c - prints a sample as tables, by libsmartcols: it fits them to the terminal, and
  * shows what is not printable in names as numbers
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <libsmartcols.h>
 #include <stdio.h>
@@ -450,6 +451,7 @@ static void print_head(const struct sample *sample)
 	time_t seconds = sample->time;
 	static bool printed;
 	struct utsname host;
+	const char *name;
 	char when[32];
 
 	if (!printed && !sample->recorded) {
@@ -459,7 +461,9 @@ static void print_head(const struct sample *sample)
 		printed = true;
 	}
 	strftime(when, sizeof(when), "%F %T", localtime(&seconds));
-	printf("%s (%.3f s):\n", sample->title ?: when, sample->seconds);
+	for (name = sample->title ?: when; *name; name++)
+		putchar(iscntrl((unsigned char)*name) ? '?' : *name);
+	printf(" (%.3f s):\n", sample->seconds);
 }
 
 void print_text(const struct sample *sample)

@@ -269,12 +269,14 @@ static void start_counting(void)
 		die("-g: threads and commands only, as histograms count (BPF: %s)", why);
 	if (options.table[OUTCOMES])
 		die("-f: not by histograms (BPF: %s)", why);
-	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_exit", "hist"))
+	if (options.some_cpus)
+		die("-C: not by histograms (BPF: %s)", why);
+	if (!tracefs_event_file_exists(NULL, SYSTEM, "trap_entry", "hist"))
 		die("this kernel has no histograms: it needs CONFIG_HIST_TRIGGERS (BPF: %s)", why);
 	source = print_string("histograms (BPF: %s)", why);
 	instance = instance_create("", NULL);
 	tracefs_instance_set_buffer_size(instance, 4, -1);	/* nothing is recorded here */
-	instance_choose(instance, nr_cpus);
+	instance_choose(instance);
 	hist_start(instance, nr_cpus);
 }
 

@@ -177,7 +177,7 @@ struct tracefs_instance;
 void instance_check(void);
 void instance_remove_dead(void);
 struct tracefs_instance *instance_create(const char *suffix, int *lock);
-void instance_choose(struct tracefs_instance *instance, unsigned int nr_cpus);
+void instance_choose(struct tracefs_instance *instance);
 void instance_destroy_all(void);
 
 /* bpf.c */
