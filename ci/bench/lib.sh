@@ -85,7 +85,7 @@ make_guest() {
 	shift 2
 	[ $# -eq 0 ] || cp -r "$@" "$guest/"
 	# shellcheck disable=SC2046 # names without spaces
-	set -- $(sed -n 's/^# files: //p' "$guest"/sets/*)
+	set -- $(sed -n "s,^# files: ,,; T; s,BUILD/,$build/,g; p" "$guest"/sets/*)
 	[ $# -eq 0 ] || files "$guest/files" "$@"
 }
 

@@ -168,9 +168,22 @@ static void print_vectors(const struct sample *sample)
 	} while (next < sample->nr_columns);
 }
 
+static bool has_one_result(const struct sample *sample, unsigned int vector)
+{
+	const struct outcomes *all = &sample->outcomes;
+	unsigned int nr = 0;
+	size_t i;
+
+	for (i = 0; i < all->nr; i++)
+		nr += all->outcome[i].vector == vector;
+	return nr == 1;
+}
+
 static void print_durations(const struct sample *sample, unsigned int vector,
 			    unsigned int result, const struct durations *d)
 {
+	if (result == ALL_RESULTS && has_one_result(sample, vector))
+		return;
 	begin_line();
 	vector_cells(vector);
 	cell(result == ALL_RESULTS ? NULL : print_string("%s", result_name(result)));
@@ -377,7 +390,7 @@ static char *details_text(const struct fault *fault)
 	char *text, *longer;
 	size_t i;
 
-	text = print_string("%s; %s %s; %s%s; at %" PRIu64 ".%06" PRIu64 " cpu%u %s%s%s%s%s%s%s",
+	text = print_string("%s; %s %s; %s%s\nat %" PRIu64 ".%06" PRIu64 " cpu%u %s%s%s%s%s%s%s",
 			    fault->flag_names, fault->kind, fault->at,
 			    fault->no_exception ? "mm_fault, " : "", fault->by,
 			    fault->ts / 1000000000, fault->ts / 1000 % 1000000, fault->cpu,
@@ -387,7 +400,7 @@ static char *details_text(const struct fault *fault)
 			    fault->preempted ? preempted : "",
 			    fault->waited_in ? " in " : "", fault->waited_in ?: "");
 	for (i = 0; i < fault->nr_callers; i++) {
-		longer = print_string("%s\n  called by %s", text, fault->stack[i]);
+		longer = print_string("%s\ncalled by %s", text, fault->stack[i]);
 		free(text);
 		text = longer;
 	}
@@ -410,7 +423,7 @@ static void print_worst(const struct sample *sample)
 {
 	static const struct column columns[] = {
 		{ "DURATION", RIGHT }, { "TID", RIGHT }, { "COMMAND", LEFT }, { "RESULT", LEFT },
-		{ "FLAGS; AT; BY; END", WRAP },
+		{ "FLAGS; AT; BY", WRAP },
 	};
 	bool exact = worst_knows_switches();
 	const struct column times[] = {
