@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "trapstat.h"
+#include "export.h"
 
 struct options options = {
 	.buckets = LOG2,
@@ -137,7 +137,7 @@ void parse_options(int argc, char **argv, bool report)
 			options.json = true;
 			break;
 		case 'C':
-			options.chrome = true;
+			options.export = &chrome;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -152,10 +152,11 @@ void parse_options(int argc, char **argv, bool report)
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
-	if (options.chrome && !report)
-		bad_usage("--chrome: only of a report");
-	if (options.chrome && (i < TABLES || options.json))
-		bad_usage("--chrome: it has no tables: without -alstvw and --json");
+	if (options.export && !report)
+		bad_usage("--%s: only of a report", options.export->name);
+	if (options.export && (i < TABLES || options.json))
+		bad_usage("--%s: it has no tables: without -alstvw and --json",
+			  options.export->name);
 	if (options.stacks && !options.record)
 		bad_usage("-u: only with -o");
 	options.table[BY_CPU] |= i == TABLES;

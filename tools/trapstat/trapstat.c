@@ -269,8 +269,8 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, report);
 	if (report) {
 		options.buckets = EXACT;
-		if (options.chrome)
-			return chrome_main(argc - optind, argv + optind);
+		if (options.export)
+			return export_main(argc - optind, argv + optind);
 		output_check_width();
 		return report_main(argc - optind, argv + optind);
 	}

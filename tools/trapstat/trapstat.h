@@ -30,10 +30,12 @@ enum { EXACT = 0, LOG2 = 1 };
 
 #define MAX_PIDS	128
 
+struct export_format;
+
 struct options {
 	bool		table[TABLES];
 	bool		json;
-	bool		chrome;
+	const struct export_format *export;
 	unsigned long	buckets;
 	unsigned long	top;
 	unsigned long	worst;
@@ -182,9 +184,9 @@ char *symbol_of_ip(const struct row *row);
 char *kernel_symbol(uint64_t address);
 char *name_of_page(const struct row *row, const char **kind);
 
-/* report.c, chrome.c */
+/* report.c, export.c */
 int report_main(int nr_files, char **files);
-int chrome_main(int nr_files, char **files);
+int export_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
 void worst_add(struct rows *rows, const struct traps_event *e);
