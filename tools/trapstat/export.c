@@ -18,11 +18,20 @@
 #define MAX_CPUS	8192
 #define DATE		1000000000000000000ULL	/* 2001 in ns: longer than any uptime */
 
+struct slice {
+	struct track		track;
+	uint64_t		from, to;
+	struct traps_event	event;
+	struct slice		*next;
+};
+
 /* An exception that has not ended; its entry has this as data. */
 struct open {
+	uint64_t	begin;
 	bool		on_cpu;		/* @cpu handles it, since: */
 	unsigned int	cpu;
 	uint64_t	since;
+	struct slice	*held;		/* of exceptions inside of it, to be written after it */
 };
 
 struct known {
@@ -86,15 +95,62 @@ static struct track task_track(const struct traps_event *e)
 	return (struct track){ .of_task = true, .pid = e->pid, .cpu = e->pid ? 0 : e->cpu };
 }
 
-static void write_slice(struct track track, uint64_t from, uint64_t to,
-			const struct traps_event *e)
+static void write_slice(const struct slice *slice)
 {
+	const struct traps_event *e = &slice->event;
 	bool ended = !traps_is_entry(e);
 	char *name = print_string("%s%s%s", vector_name(e->vector), ended ? " " : "",
 				  ended ? result_name(e->result) : "");
 
-	format->slice(&track, from, to, name, e);
+	format->slice(&slice->track, slice->from, slice->to, name, e);
 	free(name);
+}
+
+static void hold(struct open *outer, const struct slice *slice)
+{
+	struct slice **link = &outer->held;
+
+	while (*link)
+		link = &(*link)->next;
+	*link = allocate(NULL, sizeof(**link));
+	**link = *slice;
+	(*link)->next = NULL;
+}
+
+/* Write the slices that @open holds back, or let @outer hold them. */
+static void release(struct open *open, bool of_task, struct open *outer)
+{
+	struct slice **link = &open->held, *slice;
+
+	while ((slice = *link)) {
+		if (slice->track.of_task != of_task) {
+			link = &slice->next;
+			continue;
+		}
+		if (outer)
+			hold(outer, slice);
+		else
+			write_slice(slice);
+		*link = slice->next;
+		free(slice);
+	}
+}
+
+/*
+ * A slice of @open (NULL: there is no entry) has ended, inside of @outer (NULL: of none).
+ * If both begin at the same time, @outer has to be written first to be the outer one; so
+ * do slices that follow it.
+ */
+static void end_slice(const struct slice *slice, struct open *open, struct open *outer)
+{
+	bool of_task = slice->track.of_task;
+
+	if (outer && (outer->held || slice->from == (of_task ? outer->begin : outer->since)))
+		hold(outer, slice);
+	else
+		write_slice(slice);
+	if (open)
+		release(open, of_task, outer && outer->held ? outer : NULL);
 }
 
 static void name_cpu(unsigned int cpu)
@@ -138,11 +194,15 @@ static void switch_out(struct traps_event *entry, void *arg)
 {
 	const struct switched *s = arg;
 	struct open *open = entry->data;
+	struct slice piece = {
+		.track = cpu_track(s->cpu), .from = open->since, .to = s->ts, .event = *entry,
+	};
 
 	if (!open->on_cpu || open->cpu != s->cpu)
 		return;
 	if (s->exact)
-		write_slice(cpu_track(s->cpu), open->since, s->ts, entry);
+		write_slice(&piece);
+	release(open, false, NULL);
 	open->on_cpu = false;
 }
 
@@ -150,7 +210,11 @@ static void switch_in(struct traps_event *entry, void *arg)
 {
 	const struct switched *s = arg;
 
-	*(struct open *)entry->data = (struct open){ s->exact, s->cpu, s->ts };
+	struct open *open = entry->data;
+
+	open->on_cpu = s->exact;
+	open->cpu = s->cpu;
+	open->since = s->ts;
 }
 
 /* The task runs on @cpu now. @exact: since @ts, otherwise since some time before. */
@@ -167,30 +231,6 @@ static void switch_to(pid_t pid, uint64_t ts, unsigned int cpu, bool exact)
 	running[cpu].pid = pid;
 }
 
-/* A piece that begins with that of the exception inside of it would be written after it. */
-struct inner {
-	uint64_t	since, until;
-};
-
-static void cut(struct traps_event *entry, void *arg)
-{
-	const struct inner *inner = arg;
-	struct open *open = entry->data;
-
-	if (!open->on_cpu || open->since != inner->since)
-		return;
-	write_slice(cpu_track(open->cpu), open->since, inner->until, entry);
-	open->since = inner->until;
-}
-
-static void write_last_piece(const struct open *open, const struct traps_event *exit)
-{
-	struct inner inner = { open->since, exit->ts };
-
-	traps_pairing_open(pairing, exit->pid, exit->cpu, cut, &inner);
-	write_slice(cpu_track(exit->cpu), open->since, exit->ts, exit);
-}
-
 /* The exit is not in the recording. */
 static void write_entry(const struct traps_event *entry)
 {
@@ -201,25 +241,43 @@ static void write_entry(const struct traps_event *entry)
 	free(name);
 }
 
+static void innermost(struct traps_event *entry, void *arg)
+{
+	*(struct open **)arg = entry->data;
+}
+
+static void write_pair(const struct traps_event *exit, struct open *open)
+{
+	struct slice slice = { .track = task_track(exit), .to = exit->ts, .event = *exit };
+	struct open *outer = NULL;
+
+	traps_pairing_open(pairing, exit->pid, exit->cpu, innermost, &outer);
+	if (open)
+		slice.from = open->begin;
+	else if (exit->duration < exit->ts)	/* the recording has no entries, or began later */
+		slice.from = exit->ts - exit->duration;
+	end_slice(&slice, open, outer);
+	if (open && open->on_cpu && open->cpu == exit->cpu) {
+		slice.track = cpu_track(exit->cpu);
+		slice.from = open->since;
+		end_slice(&slice, open, outer);
+	}
+}
+
 static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
 {
 	struct open *open = entry ? entry->data : NULL;
-	uint64_t from;
 
 	(void)arg;
-	if (!exit) {
+	if (exit)
+		write_pair(exit, open);
+	else
 		write_entry(entry);
+	if (open) {
+		release(open, true, NULL);
+		release(open, false, NULL);
 		free(open);
-		return;
 	}
-	if (entry)
-		from = entry->ts;
-	else	/* the recording began after the entry, or has no entries */
-		from = exit->duration < exit->ts ? exit->ts - exit->duration : 0;
-	write_slice(task_track(exit), from, exit->ts, exit);
-	if (open && open->on_cpu && open->cpu == exit->cpu)
-		write_last_piece(open, exit);
-	free(open);
 }
 
 static void on_event(const struct traps_event *e)
@@ -234,7 +292,7 @@ static void on_event(const struct traps_event *e)
 	switch_to(e->pid, e->ts, e->cpu, false);
 	if (traps_is_entry(e)) {
 		open = allocate(NULL, sizeof(*open));
-		*open = (struct open){ true, e->cpu, e->ts };
+		*open = (struct open){ e->ts, true, e->cpu, e->ts, NULL };
 		event.data = open;
 	}
 	if (traps_pairing_add(pairing, &event))
@@ -318,7 +376,8 @@ int export_main(int nr_files, char **files)
 	pairing = traps_pairing_new(on_pair, NULL);
 	if (!pairing)
 		die("no memory");
-	format->begin(nr_files, files, zero);
+	if (format->begin)
+		format->begin(nr_files, files, zero);
 	for (i = 0; i < nr_files; i++) {
 		memset(cpu_known, 0, sizeof(cpu_known));
 		recording_open(&recording, files[i]);

@@ -17,7 +17,7 @@ struct track {
 struct export_format {
 	const char	*name;
 	bool		binary;
-	void (*begin)(int nr_files, char **files, const uint64_t *zero);
+	void (*begin)(int nr_files, char **files, const uint64_t *zero);	/* may be NULL */
 	/* @zero: the time in this file that is the same moment in all files */
 	void (*file)(int nr, const struct recording *recording, uint64_t zero);
 	void (*track)(const struct track *track, const char *name);
@@ -34,7 +34,7 @@ struct export_format {
 	void (*end)(void);
 };
 
-extern const struct export_format chrome;
+extern const struct export_format chrome, perfetto;
 
 /* The fields of an event, for its slice. */
 struct field_writer {

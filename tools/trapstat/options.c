@@ -22,6 +22,7 @@ static const char usage[] =
 	"       trapstat [-alstv] [options] -c command [argument ...]\n"
 	"       trapstat report [-alstv] [-w faults] [-n rows] [--json] file ...\n"
 	"       trapstat report --chrome file ... >trace.json\n"
+	"       trapstat report --perfetto file ... >trace.pftrace\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
 	"  -l  latencies                               -c          run a command, only it\n"
@@ -80,6 +81,7 @@ void parse_options(int argc, char **argv, bool report)
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "chrome", no_argument, NULL, 'C' },
+		{ "perfetto", no_argument, NULL, 'P' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -137,7 +139,10 @@ void parse_options(int argc, char **argv, bool report)
 			options.json = true;
 			break;
 		case 'C':
-			options.export = &chrome;
+		case 'P':
+			if (options.export)
+				bad_usage("--chrome and --perfetto: only one of them");
+			options.export = letter == 'C' ? &chrome : &perfetto;
 			break;
 		case 'h':
 			fputs(usage, stdout);

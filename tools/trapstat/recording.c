@@ -8,6 +8,9 @@
 #include <trace-cmd.h>
 #include "recording.h"
 
+/* libtracecmd exports this, but installs no header for it. */
+const char *tracecmd_get_uname(struct tracecmd_input *handle);
+
 struct buffer {
 	struct recording	*recording;
 	const struct reader	*reader;
@@ -237,6 +240,12 @@ void recording_open(struct recording *recording, const char *name)
 		die("%s: %s", name, errno == ENOENT || errno == EACCES ? strerror(errno) :
 		    "not a complete recording of trace-cmd");
 	procmaps_use(recording->handle);
+}
+
+/* What "uname -a" printed there, or NULL if the recording does not tell. */
+const char *recording_uname(const struct recording *recording)
+{
+	return tracecmd_get_uname(recording->handle);
 }
 
 /* The time of the first event in all buffers. A buffer without events has 0 or -1. */

@@ -47,6 +47,7 @@ struct reader {
 };
 
 void recording_open(struct recording *recording, const char *name);
+const char *recording_uname(const struct recording *recording);
 uint64_t recording_first(struct recording *recording);
 void recording_read(struct recording *recording, const struct reader *reader);
 void recording_close(struct recording *recording);
