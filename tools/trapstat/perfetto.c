@@ -8,6 +8,7 @@
  *
  * Packets have no clock: their times are those of the trace, whatever clock recorded it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static size_t nr_fields;
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
 {
 	(void)buffer;
-	fwrite(data, 1, size, stdout);
+	if (fwrite(data, 1, size, stdout) != size)
+		die("standard output: %s", strerror(errno));
 }
 
 /* Traces of one packet, one after the other, are a trace of all packets. */
