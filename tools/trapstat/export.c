@@ -209,7 +209,6 @@ static void switch_out(struct traps_event *entry, void *arg)
 static void switch_in(struct traps_event *entry, void *arg)
 {
 	const struct switched *s = arg;
-
 	struct open *open = entry->data;
 
 	open->on_cpu = s->exact;

@@ -60,10 +60,9 @@ static void read_comm(struct tep_event *event, const char *name, struct tep_reco
 	int size;
 	const char *text = tep_get_field_raw(NULL, event, name, record, &size, 0);
 
-	if (!text || size > COMM_LEN)
+	if (!text)
 		die("%s: its %s has no field %s", reading->recording->name, event->name, name);
-	memcpy(comm, text, size);
-	comm[COMM_LEN - 1] = '\0';
+	snprintf(comm, COMM_LEN, "%.*s", size, text);
 }
 
 static void read_event(struct buffer *buffer, const struct traps_event *e)
