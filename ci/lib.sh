@@ -128,6 +128,21 @@ tool() {
 		die "tools/$1 does not build: $(reason "$log") ($log)"
 }
 
+# program NAME: install it if it is missing; $log has what apt says.
+program() {
+	command -v "$1" >/dev/null || "$root/ci/setup" "$1" >>"$log" 2>&1 || die "$(tail -n 1 "$log")"
+}
+
+# pinned FROM TO: what FROM/package-lock.json names, by npm, in TO; $log has what npm says.
+pinned() {
+	[ ! -f "$2/node_modules/.package-lock.json" ] || ! cmp -s "$1/package-lock.json" "$2/package-lock.json" || return 0
+	rm -rf "$2"
+	mkdir -p "$2"
+	cp "$1"/package*.json "$2"
+	(cd "$2" && npm ci --ignore-scripts --no-audit --no-fund) >>"$log" 2>&1 ||
+		die "npm cannot get ${2#"$root"/}: $(reason "$log") ($log)"
+}
+
 # $demo: the trace of "make demo"; $log has what is said if it has to be made.
 demo_trace() {
 	demo=$build/demo/trace.dat

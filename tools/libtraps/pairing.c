@@ -165,6 +165,6 @@ void traps_pairing_open(struct traps_pairing *pairing, pid_t pid, unsigned int c
 	struct task *task = *find_task(pairing, task_id(pid, cpu));
 	unsigned int i;
 
-	for (i = task ? task->nr_open : 0; i; i--)
-		call(&task->open[i - 1], arg);
+	for (i = 0; task && i < task->nr_open; i++)
+		call(&task->open[i], arg);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "trapstat.h"
+#include "export.h"
 
 struct options options = {
 	.top = 10,
@@ -20,6 +20,7 @@ static const char usage[] =
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
 	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] file ...\n"
 	"       trapstat report --chrome file ... >trace.json\n"
+	"       trapstat report --perfetto file ... >trace.pftrace\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...     only these processes, their children\n"
 	"  -l  latencies, by result                    -c             run a command, only it\n"
@@ -135,8 +136,8 @@ static void check_use(const char *given, bool report, bool command)
 		if (given[(unsigned char)uses[i].letter] && !uses[i].used)
 			bad_usage("-%c: only with %s", uses[i].letter, uses[i].only);
 	}
-	if (options.chrome && !report)
-		bad_usage("--chrome: only of a report");
+	if (options.export && !report)
+		bad_usage("--%s: only of a report", options.export->name);
 	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
 }
@@ -146,6 +147,7 @@ void parse_options(int argc, char **argv, bool report)
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "chrome", no_argument, NULL, 'r' },
+		{ "perfetto", no_argument, NULL, 'P' },
 		{ "total", no_argument, NULL, 'T' },
 		{ "no-bpf", no_argument, NULL, 'B' },
 		{ "version", no_argument, NULL, 'V' },
@@ -223,7 +225,10 @@ void parse_options(int argc, char **argv, bool report)
 			options.json = true;
 			break;
 		case 'r':
-			options.chrome = true;
+		case 'P':
+			if (options.export)
+				bad_usage("--chrome and --perfetto: only one of them");
+			options.export = letter == 'r' ? &chrome : &perfetto;
 			break;
 		case 'T':
 			options.total = true;
@@ -247,8 +252,9 @@ void parse_options(int argc, char **argv, bool report)
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
-	if (options.chrome && (i < TABLES || options.json))
-		bad_usage("--chrome: it has no tables: without -adflstvw and --json");
+	if (options.export && (i < TABLES || options.json))
+		bad_usage("--%s: it has no tables: without -adflstvw and --json",
+			  options.export->name);
 	check_use(given, report, command);
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {

@@ -9,12 +9,16 @@
 #include <trace-cmd.h>
 #include "recording.h"
 
+/* libtracecmd exports this, but installs no header for it. */
+const char *tracecmd_get_uname(struct tracecmd_input *handle);
+
 struct buffer {
 	struct recording	*recording;
 	const struct reader	*reader;
 	struct tep_handle	*tep;
 	struct traps_format	*format;
 	struct tep_event	*sched_switch;
+	struct tep_event	*sched_waking;
 	struct tep_event	*user_stack;
 	struct tep_event	*kernel_stack;
 	uint64_t		*fault;		/* the last event on each CPU, if it is one's end */
@@ -49,6 +53,17 @@ static uint64_t field(struct tep_event *event, const char *name, struct tep_reco
 	if (tep_get_field_val(NULL, event, name, record, &value, 0))
 		die("%s: its %s has no field %s", reading->recording->name, event->name, name);
 	return value;
+}
+
+static void read_comm(struct tep_event *event, const char *name, struct tep_record *record,
+		      char comm[COMM_LEN])
+{
+	int size;
+	const char *text = tep_get_field_raw(NULL, event, name, record, &size, 0);
+
+	if (!text)
+		die("%s: its %s has no field %s", reading->recording->name, event->name, name);
+	snprintf(comm, COMM_LEN, "%.*s", size, text);
 }
 
 static void read_event(struct buffer *buffer, const struct traps_event *e)
@@ -90,10 +105,31 @@ static void read_switch(const struct buffer *buffer, struct tep_record *record)
 		.cpu		= record->cpu,
 		.prev		= field(event, "prev_pid", record),
 		.next		= field(event, "next_pid", record),
-		.preempted	= !(field(event, "prev_state", record) & TASK_STATES),
+		.prev_state	= field(event, "prev_state", record),
+		.prev_prio	= field(event, "prev_prio", record),
+		.next_prio	= field(event, "next_prio", record),
 	};
 
+	s.preempted = !(s.prev_state & TASK_STATES);
+	read_comm(event, "prev_comm", record, s.prev_comm);
+	read_comm(event, "next_comm", record, s.next_comm);
 	buffer->reader->sched_switch(&s);
+}
+
+static void read_waking(const struct buffer *buffer, struct tep_record *record)
+{
+	struct tep_event *event = buffer->sched_waking;
+	struct task_waking w = {
+		.ts		= record->ts,
+		.cpu		= record->cpu,
+		.target_cpu	= field(event, "target_cpu", record),
+		.waker		= tep_data_pid(buffer->tep, record),
+		.pid		= field(event, "pid", record),
+		.prio		= field(event, "prio", record),
+	};
+
+	read_comm(event, "comm", record, w.comm);
+	buffer->reader->sched_waking(&w);
 }
 
 static uint64_t *last_fault(struct buffer *buffer, int cpu)
@@ -143,6 +179,8 @@ static int on_event(struct tracecmd_input *handle, struct tep_record *record, in
 		read_event(buffer, &e);
 	} else if (is_event(buffer->sched_switch, id) && buffer->reader->sched_switch) {
 		read_switch(buffer, record);
+	} else if (is_event(buffer->sched_waking, id) && buffer->reader->sched_waking) {
+		read_waking(buffer, record);
 	}
 	return 0;
 }
@@ -176,6 +214,7 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 		die("%s: no events of " SYSTEM " in it: record with trace-cmd record -e " SYSTEM,
 		    recording->name);
 	buffer.sched_switch = tep_find_event_by_name(tep, "sched", "sched_switch");
+	buffer.sched_waking = tep_find_event_by_name(tep, "sched", "sched_waking");
 	buffer.user_stack = tep_find_event_by_name(tep, "ftrace", "user_stack");
 	buffer.kernel_stack = tep_find_event_by_name(tep, "ftrace", "kernel_stack");
 	reading = &buffer;
@@ -201,6 +240,12 @@ void recording_open(struct recording *recording, const char *name)
 	if (!recording->handle)
 		die("%s: not a complete recording of trace-cmd", name);
 	procmaps_use(recording->handle);
+}
+
+/* What "uname -a" printed there, or NULL if the recording does not tell. */
+const char *recording_uname(const struct recording *recording)
+{
+	return tracecmd_get_uname(recording->handle);
 }
 
 /* The time of the first event in all buffers. A buffer without events has 0 or -1. */

@@ -21,6 +21,17 @@ struct task_switch {
 	unsigned int	cpu;
 	pid_t		prev, next;
 	bool		preempted;	/* prev could have run on */
+	uint64_t	prev_state;
+	int		prev_prio, next_prio;
+	char		prev_comm[COMM_LEN], next_comm[COMM_LEN];
+};
+
+struct task_waking {
+	uint64_t	ts;
+	unsigned int	cpu, target_cpu;
+	pid_t		waker, pid;
+	int		prio;
+	char		comm[COMM_LEN];
 };
 
 /* All functions except the first may be NULL. */
@@ -29,12 +40,14 @@ struct reader {
 	/* of the page fault that ended at @ts */
 	void (*user_stack)(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr);
 	void (*sched_switch)(const struct task_switch *s);
+	void (*sched_waking)(const struct task_waking *w);
 	void (*kernel_stack)(pid_t pid, const uint64_t *callers, size_t nr);
 	void (*missed)(uint64_t ts, unsigned int cpu);
 	void (*buffer_end)(void);
 };
 
 void recording_open(struct recording *recording, const char *name);
+const char *recording_uname(const struct recording *recording);
 uint64_t recording_first(struct recording *recording);
 void recording_read(struct recording *recording, const struct reader *reader);
 void recording_close(struct recording *recording);

@@ -332,8 +332,8 @@ int main(int argc, char **argv)
 	argv += report;
 	parse_options(argc, argv, report);
 	if (report) {
-		if (options.chrome)
-			return chrome_main(argc - optind, argv + optind);
+		if (options.export)
+			return export_main(argc - optind, argv + optind);
 		return report_main(argc - optind, argv + optind);
 	}
 	status = run();

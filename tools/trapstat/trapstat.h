@@ -31,11 +31,13 @@ enum table { BY_CPU, LATENCY, OUTCOMES, TASKS, ADDRESSES, FROM, WORST, TABLES };
 #define MAX_PIDS	128
 #define MAX_CPUS	8192
 
+struct export_format;
+
 struct options {
 	bool		table[TABLES];
 	bool		bars;
 	bool		json;
-	bool		chrome;
+	const struct export_format *export;
 	bool		total;
 	bool		no_bpf;
 	enum group	group;
@@ -260,9 +262,9 @@ char *symbol_of_ip(const struct row *row);
 char *kernel_symbol(uint64_t address);
 char *name_of_page(const struct row *row, const char **kind);
 
-/* report.c, chrome.c */
+/* report.c, export.c */
 int report_main(int nr_files, char **files);
-int chrome_main(int nr_files, char **files);
+int export_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
 void worst_add(struct rows *rows, const struct traps_event *e);
