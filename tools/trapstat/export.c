@@ -15,7 +15,6 @@
 #include "export.h"
 
 #define HASH		1024
-#define MAX_CPUS	8192
 #define DATE		1000000000000000000ULL	/* 2001 in ns: longer than any uptime */
 
 struct slice {

@@ -16,7 +16,7 @@
 #include "perfetto.pb-c.h"
 
 #define MAX_FIELDS	16
-#define MAX_CPUS	1024	/* Perfetto refuses a trace with switches on more */
+#define SHOWN_CPUS	1024	/* Perfetto refuses a trace with switches on more */
 
 /* Of an idle task, and of a task that waits */
 #define IDLE_COMM	"swapper"
@@ -24,12 +24,12 @@
 #define SLEEPING	1
 
 /* Tracks; the first is that of all CPUs. */
-enum kind { GROUP = 1, CPU, PROCESS, TASK, IDLE_TASK };
+enum kind { OF_GROUP = 1, OF_CPU, OF_PROCESS, OF_TASK, OF_IDLE_TASK };
 
 static unsigned int machine;
 static uint64_t first_zero, shift, start;
 
-static struct task_switch last_switch[MAX_CPUS];
+static struct task_switch last_switch[SHOWN_CPUS];
 static DebugAnnotation field[MAX_FIELDS], *fields[MAX_FIELDS];
 static size_t nr_fields;
 
@@ -63,7 +63,7 @@ static uint64_t uuid(enum kind kind, uint32_t id)
 static uint64_t track_uuid(const struct track *track)
 {
 	if (track->pid)
-		return uuid(TASK, track->pid);
+		return uuid(OF_TASK, track->pid);
 	return uuid(track->of_task ? IDLE_TASK : CPU, track->cpu);
 }
 
@@ -88,7 +88,7 @@ static void write_track(const struct track *track, const char *name)
 	if (track->pid) {
 		process.pid = track->pid;
 		process.process_name = name;
-		descriptor.uuid = uuid(PROCESS, track->pid);
+		descriptor.uuid = uuid(OF_PROCESS, track->pid);
 		descriptor.process = &process;
 		write_descriptor(&descriptor);
 		descriptor.process = NULL;
@@ -99,7 +99,7 @@ static void write_track(const struct track *track, const char *name)
 	} else {
 		descriptor.name = name;
 		descriptor.has_parent_uuid = true;
-		descriptor.parent_uuid = uuid(GROUP, 0);
+		descriptor.parent_uuid = uuid(OF_GROUP, 0);
 	}
 	descriptor.uuid = track_uuid(track);
 	write_descriptor(&descriptor);
@@ -185,11 +185,11 @@ static bool is_shown(unsigned int cpu)
 {
 	static bool noted;
 
-	if (cpu >= MAX_CPUS && !noted)
+	if (cpu >= SHOWN_CPUS && !noted)
 		note("CPU %u: Perfetto shows switches of tasks on %d CPUs, not on more", cpu,
-		     MAX_CPUS);
-	noted = noted || cpu >= MAX_CPUS;
-	return cpu < MAX_CPUS;
+		     SHOWN_CPUS);
+	noted = noted || cpu >= SHOWN_CPUS;
+	return cpu < SHOWN_CPUS;
 }
 
 static void write_bundle(FtraceEventBundle *bundle, unsigned int cpu, uint64_t ts)
@@ -265,7 +265,7 @@ static void write_gap(const struct task_switch *last, const struct task_switch *
 
 static void write_switch(const struct task_switch *s)
 {
-	struct task_switch *last = &last_switch[s->cpu % MAX_CPUS];
+	struct task_switch *last = &last_switch[s->cpu % SHOWN_CPUS];
 
 	if (!is_shown(s->cpu))
 		return;
@@ -321,7 +321,7 @@ static void write_file(int nr, const struct recording *recording, uint64_t zero)
 	shift = zero - first_zero;
 	start = zero;
 	write_system(recording_uname(recording));
-	group.uuid = uuid(GROUP, 0);
+	group.uuid = uuid(OF_GROUP, 0);
 	group.name = name;
 	write_descriptor(&group);
 	free(name);

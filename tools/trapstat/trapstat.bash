@@ -18,11 +18,7 @@ _trapstat() {
 			return
 		fi
 	done
-<<<<<<< HEAD
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --json --help'
-=======
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v -w --chrome --perfetto --json --help'
->>>>>>> perfetto
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
