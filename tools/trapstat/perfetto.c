@@ -64,7 +64,7 @@ static uint64_t track_uuid(const struct track *track)
 {
 	if (track->pid)
 		return uuid(OF_TASK, track->pid);
-	return uuid(track->of_task ? IDLE_TASK : CPU, track->cpu);
+	return uuid(track->of_task ? OF_IDLE_TASK : OF_CPU, track->cpu);
 }
 
 static void write_descriptor(TrackDescriptor *descriptor)
