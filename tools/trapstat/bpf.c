@@ -174,9 +174,9 @@ void bpf_drain(struct sample *sample)
 	ring_buffer__consume(ring);
 	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM])
 		return;
+	skel->bss->nr_keys = 0;
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tables), &zero, &spare, BPF_ANY))
 		die("cannot change the BPF programs' table: %s", strerror(errno));
-	skel->bss->nr_keys = 0;
 	spare = full;
 	sideband_read();
 	do {
@@ -258,6 +258,7 @@ void bpf_read(struct sample *sample)
 {
 	size_t size = possible_cpus * sizeof(*now);
 	uint64_t uncounted = recursions() + skel->bss->no_slot;
+	static bool told;
 	unsigned int i;
 	__u32 slot;
 
@@ -275,6 +276,10 @@ void bpf_read(struct sample *sample)
 	for (i = 0; i < TABLES; i++)
 		sample->missing[i] += uncounted - uncounted_before;
 	uncounted_before = uncounted;
+	if (skel->bss->lost_tasks && !told) {
+		note("children are not counted: more than %d tasks at once", MAX_TASKS);
+		told = true;
+	}
 	for (i = BY_TASK; i <= BY_IP; i++) {
 		sample->missing[tables[i]] += skel->bss->missing[i] - missing_before[i];
 		missing_before[i] = skel->bss->missing[i];
