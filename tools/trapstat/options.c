@@ -30,7 +30,7 @@ static const char usage[] =
 	"  -s  where from                              -n ROWS     of -t, -a, -s, -w (10)\n"
 	"  -b NS  -l in steps of NS, not powers of 2   -S ENTRIES  of a histogram (65536)\n"
 	"  --json  a line of JSON for each report      -u          -o records stacks, too\n"
-	"  -h  this\n"
+	"  --lines  -s, -w with source lines           -h          this\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
 static unsigned long number(const char *what, const char *text, unsigned long min,
@@ -80,6 +80,7 @@ void parse_options(int argc, char **argv, bool report)
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "chrome", no_argument, NULL, 'C' },
+		{ "lines", no_argument, NULL, 'L' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -139,6 +140,9 @@ void parse_options(int argc, char **argv, bool report)
 		case 'C':
 			options.chrome = true;
 			break;
+		case 'L':
+			options.lines = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -158,6 +162,8 @@ void parse_options(int argc, char **argv, bool report)
 		bad_usage("--chrome: it has no tables: without -alstvw and --json");
 	if (options.stacks && !options.record)
 		bad_usage("-u: only with -o");
+	if (options.lines && !options.table[FROM] && !options.table[WORST] && !options.chrome)
+		bad_usage("--lines: only with -s%s", report ? ", -w or --chrome" : "");
 	options.table[BY_CPU] |= i == TABLES;
 	if (report) {
 		if (optind == argc)

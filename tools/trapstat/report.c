@@ -24,7 +24,6 @@ static bool names_places(void)
 static void count(const struct traps_event *e)
 {
 	struct row row = { .vector = e->vector, .count = 1 };
-	struct place place;
 
 	row.cpu = e->cpu;
 	add(BY_CPU, &row);
@@ -38,7 +37,7 @@ static void count(const struct traps_event *e)
 	add(FROM, &row);
 	if (!(e->ip >> 63) && names_places()) {
 		user++;
-		unmapped += !procmaps_find(e->pid, e->ip, &place);
+		unmapped += !procmaps_find(e->pid, e->ip, NULL);
 	}
 	if (e->vector == VECTOR_PF) {
 		row.value = e->address & ~(PAGE_BYTES - 1ULL);
