@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "trapstat.h"
 
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
@@ -356,6 +357,25 @@ static const struct map *find_map(const struct space *space, uint64_t address)
 	const struct map *map = &space->map[i];
 
 	return i < space->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
+}
+
+/*
+ * Whether trapstat itself has the file of @id mapped at @address. stat(2) would not tell what
+ * perf and /proc tell of mappings: it has other numbers on overlayfs and btrfs.
+ */
+bool maps_own_inode(const void *address, const struct file_id *id)
+{
+	struct space space = { };
+	const struct map *map;
+	bool same;
+
+	read_proc(&space, getpid());
+	map = find_map(&space, (uintptr_t)address);
+	same = map && map->id.inode == id->inode && map->id.major == id->major &&
+	       map->id.minor == id->minor;
+	space_clear(&space);
+	free(space.map);
+	return same;
 }
 
 /* Describe @address, which is in @map. */

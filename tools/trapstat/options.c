@@ -20,8 +20,8 @@ struct options options = {
 static const char usage[] =
 	"usage: trapstat [-alstv] [options] [interval [count]]\n"
 	"       trapstat [-alstv] [options] -c command [argument ...]\n"
-	"       trapstat report [-alstv] [-w faults] [-n rows] [--json] file ...\n"
-	"       trapstat report --chrome file ... >trace.json\n"
+	"       trapstat report [-alstv] [-w faults] [-n rows] [--json] [--lines] file ...\n"
+	"       trapstat report --chrome [--lines] file ... >trace.json\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...  only these processes\n"
 	"  -l  latencies                               -c          run a command, only it\n"

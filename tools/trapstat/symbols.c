@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
@@ -119,22 +118,19 @@ void symbols_identify(const char *path, struct file_id *id)
 	close_elf(fd, &elf);
 }
 
-static bool is_same(int fd, Elf *elf, const struct file_id *id)
-{
-	struct file_id found;
-	struct stat status;
-
-	if (id->build_id_size)
-		return read_build_id(elf, &found) && !memcmp(&found, id, sizeof(found));
-	return !id->inode || (!fstat(fd, &status) && status.st_ino == id->inode &&
-			      major(status.st_dev) == id->major &&
-			      minor(status.st_dev) == id->minor);
-}
-
 /* Not in a recording of trace-cmd --proc-map. */
 static bool has_id(const struct image *image)
 {
 	return image->id.build_id_size || image->id.inode;
+}
+
+static bool is_same(const struct image *image, Elf *elf)
+{
+	struct file_id found;
+
+	if (image->id.build_id_size)
+		return read_build_id(elf, &found) && !memcmp(&found, &image->id, sizeof(found));
+	return !has_id(image) || maps_own_inode(elf_rawfile(elf, NULL), &image->id);
 }
 
 /* Takes over @path. */
@@ -142,7 +138,7 @@ static int open_same(const struct image *image, char *path, char **name, Elf **e
 {
 	int fd = open_elf(path, elf);
 
-	if (*elf && is_same(fd, *elf, &image->id)) {
+	if (*elf && is_same(image, *elf)) {
 		*name = path;
 		return fd;
 	}
@@ -185,17 +181,11 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-	size_t length_x, length_y;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	if (x->local != y->local)
-		return x->local ? -1 : 1;
-	length_x = strlen(x->name);
-	length_y = strlen(y->name);
-	if (length_x != length_y)
-		return length_x > length_y ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return y->local - x->local ?: (int)strlen(y->name) - (int)strlen(x->name) ?:
+	       strcmp(x->name, y->name);
 }
 
 static void read_symbols(struct image *image)
@@ -256,7 +246,9 @@ static void read_image(struct image *image)
 		die("out of memory");
 	dwfl_module_info(image->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = image;
-	dwfl_module_report_build_id(image->module, image->id.build_id, image->id.build_id_size, 0);
+	if (image->id.build_id_size)
+		dwfl_module_report_build_id(image->module, image->id.build_id,
+					    image->id.build_id_size, 0);
 	dwfl_report_end(image->dwfl, NULL, NULL);
 	elf = dwfl_module_getelf(image->module, &image->bias);
 	image->found = elf;

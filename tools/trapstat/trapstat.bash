@@ -3,7 +3,7 @@
 
 _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
-	local options='-a -b -c -h -l -m -n -o -p -S -s -t -u -v --json --help'
+	local options='-a -b -c -h -l -m -n -o -p -S -s -t -u -v --json --lines --help'
 
 	# After -c, complete another command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
@@ -18,7 +18,7 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v -w --chrome --json --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -l -n -s -t -v -w --chrome --json --lines --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;

@@ -138,9 +138,8 @@ size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
 
 /*
- * What tells a file from any other of the same name: its build ID, or else its inode. A build
- * ID is the same on all machines, and also where stat(2) tells another device (btrfs).
- * Compared as a whole.
+ * What tells a file from any other of the same name: its build ID, which is the same on all
+ * machines, or else its inode. Compared as a whole.
  */
 struct file_id {
 	uint8_t		build_id[20];	/* the rest is 0 if it is known */
@@ -180,6 +179,7 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
+bool maps_own_inode(const void *address, const struct file_id *id);
 bool map_is_stack(const struct map *map);
 uint64_t map_low(const struct map *map, const struct map *below);
 void map_place(const struct map *map, uint64_t address, struct place *place);
