@@ -49,7 +49,10 @@ static bool get(FILE *file, uint64_t *value, size_t size)
 	return fread(value, size, 1, file) == 1;
 }
 
-/* White space and backslashes are escaped as in /proc/mounts. An area without a name gets the name of perf. */
+/*
+ * White space and backslashes are escaped as in /proc/mounts. An area without a name gets the
+ * name of perf.
+ */
 static void print_name(FILE *text, const char *name)
 {
 	size_t i;
@@ -197,13 +200,14 @@ static void extend(pid_t tid, const struct tracecmd_proc_addr_map *map, uint64_t
 	} while (next && !strcmp(next->lib_name, map->lib_name));
 }
 
+/* What print_name() has escaped. */
 static void scan_name(char *name, const char *from)
 {
 	unsigned int byte;
 	int at;
 
 	for (; *from; from += at) {
-		if (sscanf(from, "\\%3o%n", &byte, &at) != 1) {
+		if (*from != '\\' || sscanf(from, "\\%3o%n", &byte, &at) != 1) {
 			byte = *from;
 			at = 1;
 		}
@@ -212,18 +216,16 @@ static void scan_name(char *name, const char *from)
 	*name = '\0';
 }
 
-/* @text: OFFSET,BUILD-ID */
+/* What print_id() has written. */
 static void scan_id(struct map *map, const char *text)
 {
 	unsigned int byte;
 	int at = 0;
 
 	sscanf(text, "%" SCNx64 ",%n", &map->offset, &at);
-	for (; sscanf(text + at, "%2x", &byte) == 1; at += 2) {
-		if (map->id.build_id_size == sizeof(map->id.build_id))
-			break;
+	while (map->id.build_id_size < sizeof(map->id.build_id) &&
+	       sscanf(text += at, "%2x%n", &byte, &at) == 1)
 		map->id.build_id[map->id.build_id_size++] = byte;
-	}
 }
 
 /* @place: NULL to ask only whether the address is mapped. It is valid until the next call. */

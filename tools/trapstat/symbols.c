@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * symbols.c - names addresses by the symbols of the kernel and of ELF files
+ *
+ * A file is known by its build ID, or else by its inode: a path has another file in another
+ * mount namespace, after an upgrade, and on another machine. It is opened when a name of it is
+ * printed, and not when it is mapped, because an open file keeps its file system mounted.
  */
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -188,6 +192,7 @@ static int compare_symbols(const void *a, const void *b)
 	       strcmp(x->name, y->name);
 }
 
+/* dwfl_module_addrinfo() would go through all symbols for each address. */
 static void read_symbols(struct image *image)
 {
 	int i, nr = dwfl_module_getsymtab(image->module);
@@ -226,7 +231,7 @@ static void read_segments(struct image *image, Elf *elf)
 	}
 }
 
-/* Only source lines need the file later on. A file that is open cannot be unmounted. */
+/* Only source lines need the file later on. */
 static void read_image(struct image *image)
 {
 	static const Dwfl_Callbacks callbacks = {
