@@ -18,9 +18,9 @@ struct options options = {
 static const char usage[] =
 	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
-	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] file ...\n"
-	"       trapstat report --chrome file ... >trace.json\n"
-	"       trapstat report --perfetto file ... >trace.pftrace\n"
+	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"
+	"       trapstat report --chrome [--lines] file ... >trace.json\n"
+	"       trapstat report --perfetto [--lines] file ... >trace.pftrace\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...     only these processes, their children\n"
 	"  -l  latencies, by result                    -c             run a command, only it\n"
@@ -33,7 +33,7 @@ static const char usage[] =
 	"  --json   a line of JSON for each report     -o FILE        record with trace-cmd, too\n"
 	"  --total  at the end, the sum                -m KB          its buffer per CPU (4096)\n"
 	"  --no-bpf count by histogram triggers        -u             -o records stacks, too\n"
-	"  -h, --help  this                            --version\n"
+	"  --lines  -s, -w with source lines           -h, --help, --version\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
 static unsigned long number(const char *what, const char *text, unsigned long min,
@@ -138,6 +138,8 @@ static void check_use(const char *given, bool report, bool command)
 	}
 	if (options.export && !report)
 		bad_usage("--%s: only of a report", options.export->name);
+	if (options.lines && !table[FROM] && !table[WORST] && !options.export)
+		bad_usage("--lines: only with -s%s", report ? ", -w or an export" : "");
 	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
 }
@@ -148,6 +150,7 @@ void parse_options(int argc, char **argv, bool report)
 		{ "json", no_argument, NULL, 'j' },
 		{ "chrome", no_argument, NULL, 'r' },
 		{ "perfetto", no_argument, NULL, 'P' },
+		{ "lines", no_argument, NULL, 'L' },
 		{ "total", no_argument, NULL, 'T' },
 		{ "no-bpf", no_argument, NULL, 'B' },
 		{ "version", no_argument, NULL, 'V' },
@@ -239,6 +242,9 @@ void parse_options(int argc, char **argv, bool report)
 		case 'V':
 			puts("trapstat " VERSION);
 			exit(0);
+		case 'L':
+			options.lines = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);

@@ -3,7 +3,7 @@
 
 _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
-	local options='-a -C -c -d -e -f -g -h -i -l -m -n -o -p -S -s -t -u -v --json --no-bpf --total --version --help'
+	local options='-a -C -c -d -e -f -g -h -i -l -m -n -o -p -S -s -t -u -v --json --lines --no-bpf --total --version --help'
 
 	# After -c, complete another command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
@@ -18,7 +18,7 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --lines --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
