@@ -213,8 +213,13 @@ static void add_slot(struct sample *sample, unsigned int key, const struct count
 			sums[i] += now[cpu].bucket[i] - old[cpu].bucket[i];
 			on_cpu += now[cpu].bucket[i] - old[cpu].bucket[i];
 		}
-		if (!on_cpu)
+		/* The rest of an exception that is being counted comes with the next call. */
+		if (!on_cpu) {
+			now[cpu] = old[cpu];
 			continue;
+		}
+		if (now[cpu].user - old[cpu].user > on_cpu)
+			now[cpu].user = old[cpu].user + on_cpu;
 		outcome = sample_outcome(sample, row.vector, row.result);
 		outcome->count += on_cpu;
 		outcome->user += now[cpu].user - old[cpu].user;

@@ -19,6 +19,7 @@
 #include "trapstat.h"
 
 #define MAX_FDS		1024
+#define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 
 static unsigned int nr_cpus;
@@ -106,12 +107,17 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	double tick = instance && keeps_keys() ? now() + TICK : 0, next, left;
 	struct pollfd fds[MAX_FDS] = { { .fd = bpf_wake_fd(), .events = POLLIN } };
 	struct timespec timeout;
+	double serve;
 	size_t nr;
 
 	for (;;) {
 		nr = 1 + tasks_poll(fds + 1, MAX_PIDS);
-		nr += sideband_poll(fds + nr, MAX_FDS - nr);
+		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
+		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
+		serve = serve_timeout();
+		if (serve >= 0 && (!next || now() + serve < next))
+			next = now() + serve;
 		left = next - now() > 0 ? next - now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
@@ -120,6 +126,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			if (fds[0].revents)
 				bpf_drain(&current);
 		}
+		serve_run();
 		if (child && stopped_by)
 			pass_on_signal();
 		if (child_ended && !has_ended(child))
@@ -237,6 +244,43 @@ static int run_reports(const sigset_t *waiting)
 	return status;
 }
 
+/* The counts since the start */
+static const struct sample *read_total(void)
+{
+	read_counts(false);
+	sample_add(&total, &current);
+	sample_free(&current);
+	sample_merge(&total);
+	return &total;
+}
+
+static int run_metrics(const sigset_t *waiting)
+{
+	bool end = false, saved;
+	double deadline = now();
+	unsigned long i;
+
+	total.no_flags = instance;
+	metrics_begin(&total);
+	if (options.serve) {
+		serve_start(options.serve, read_total);
+		wait_until(0, waiting);
+		serve_stop();
+		return 0;
+	}
+	saved = metrics_save(options.openmetrics, read_total());
+	if (!saved)
+		return STATUS_FAILED;
+	for (i = 0; !end && (!options.count || i < options.count); i++) {
+		deadline += options.interval;
+		end = wait_until(deadline, waiting);
+		saved = metrics_save(options.openmetrics, read_total());
+		if (now() > deadline + options.interval)
+			deadline = now();
+	}
+	return saved ? 0 : STATUS_FAILED;
+}
+
 static int run_command(const sigset_t *waiting)
 {
 	int status, ret;
@@ -301,7 +345,7 @@ static int run(void)
 	places = options.table[ADDRESSES] || options.table[FROM];
 	if (places)
 		symbols_live();
-	if (places || options.table[TASKS] || options.record)
+	if (places || (options.table[TASKS] && options.group < USER) || options.record)
 		sideband_start(nr_cpus);
 	if ((places || options.record) && !options.command)
 		maps_read_running();
@@ -313,7 +357,8 @@ static int run(void)
 	if (options.record)
 		record_start(options.pids, options.nr_pids);
 	start_counting();
-	status = options.command ? run_command(&waiting) : run_reports(&waiting);
+	status = options.metrics ? run_metrics(&waiting) :
+		 options.command ? run_command(&waiting) : run_reports(&waiting);
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
 	bpf_stop();
@@ -324,12 +369,15 @@ static int run(void)
 int main(int argc, char **argv)
 {
 	bool report = argc > 1 && !strcmp(argv[1], "report");
+	bool serve = argc > 1 && !strcmp(argv[1], "serve");
 	sigset_t none;
 	int status;
 
 	setlocale(LC_CTYPE, "");
-	argc -= report;
-	argv += report;
+	argc -= report || serve;
+	argv += report || serve;
+	if (serve)
+		options.serve = DEFAULT_ADDRESS;
 	parse_options(argc, argv, report);
 	if (report) {
 		if (options.export)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <poll.h>
 #include <sys/types.h>
 #include <linux/types.h>
@@ -46,6 +47,9 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
+	const char	*openmetrics;	/* file */
+	const char	*serve;		/* address */
+	bool		metrics;	/* one of both */
 	bool		stacks;
 	bool		lines;
 	/* not for report */
@@ -296,6 +300,18 @@ void worst_restart(void);
 /* output.c */
 int output(const struct sample *sample);
 void output_flush(void);
+
+/* metrics.c: the counts since the start */
+void metrics_begin(struct sample *counts);
+void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics);
+bool metrics_save(const char *path, const struct sample *counts);
+
+/* serve.c */
+void serve_start(const char *where, const struct sample *(*read)(void));
+int serve_fd(void);
+double serve_timeout(void);
+void serve_run(void);
+void serve_stop(void);
 
 /* json.c */
 void json_string(const char *text);
