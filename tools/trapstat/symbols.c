@@ -69,7 +69,7 @@ void symbols_live(void)
 
 	find = maps_find;
 	elf_version(EV_CURRENT);
-	if (!options.table[FROM])
+	if (!options.table[FROM] || kernel)
 		return;
 	text = read_file("/proc/kallsyms");
 	kernel = tep_alloc();
