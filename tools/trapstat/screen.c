@@ -48,7 +48,7 @@ static const char help[] =
 	"d              distribution of the latencies\n"
 	"f              modes, flags, and time waiting\n"
 	"t              tasks\n"
-	"g              tasks: by thread, process, command, user, cgroup\n"
+	"g              tasks by thread, process, command, user, cgroup\n"
 	"a              pages that faulted\n"
 	"s              instructions that raised exceptions\n"
 	"space          freeze, go on\n"
@@ -58,7 +58,7 @@ static const char help[] =
 	"x X            hide the marked column; show all columns\n"
 	"arrows, PgUp, PgDn, Home, End   scroll\n"
 	"Ctrl-L         draw the screen anew\n"
-	"h ?            this; any key ends it\n"
+	"h ?            this; any other key ends it\n"
 	"q              quit\n";
 
 static const struct view *view = views;
@@ -196,40 +196,30 @@ static void arrange(struct libscols_table *table)
 	}
 }
 
-/* The table as lines; to be freed */
-static char *table_text(const struct sample *sample)
+static void print_table(const struct sample *sample, FILE *to)
 {
 	bool tables[TABLES] = { }, counted = sample->time > since;
-	char *text;
-	size_t size;
-	FILE *to;
 
-	if (helping)
-		return print_string("%s", help);
-	if (view->table == OUTCOMES && sample->no_flags)
-		return print_string("Histograms do not know modes, flags and waiting.");
-	to = open_memstream(&text, &size);
-	if (!to)
-		die("out of memory");
-	tables[view->table] = !view->bars;
-	if (counted || view->table < TASKS)
-		print_tables(sample, tables, view->bars, to, arrange);
-	if (fflush(to) || !size)
-		fputs(counted ? "No exceptions in this interval." : "Counting ...", to);
-	fclose(to);
-	return text;
+	if (helping) {
+		fputs(help, to);
+	} else if (view->table == OUTCOMES && sample->no_flags) {
+		fputs("Histograms do not know modes, flags and waiting.", to);
+	} else {
+		tables[view->table] = !view->bars;
+		if (counted || view->table < TASKS)
+			print_tables(sample, tables, view->bars, to, arrange);
+		if (!ftell(to))
+			fputs(counted ? "No exceptions in this interval." : "Counting ...", to);
+	}
 }
 
-/* What the table is about, above it; to be freed */
-static char *head_text(const struct sample *sample)
+/* What is above the table */
+static void print_head(const struct sample *sample, FILE *to)
 {
 	const struct lines *lines = &sample->lines[view->table];
-	bool tables[TABLES] = { };
 	double ran = 0, waited = 0, nr = 0, percent = sample->seconds * 1e7;
+	bool tables[TABLES] = { };
 	const struct outcome *o;
-	char *text;
-	size_t size;
-	FILE *to;
 
 	for (o = sample->outcomes.outcome; o < sample->outcomes.outcome + sample->outcomes.nr; o++) {
 		if (o->vector == VECTOR_NONE)
@@ -238,9 +228,6 @@ static char *head_text(const struct sample *sample)
 		ran += o->ran;
 		waited += o->waited;
 	}
-	to = open_memstream(&text, &size);
-	if (!to)
-		die("out of memory");
 	print_source(sample, to);
 	print_time(sample, to);
 	fprintf(to, " %.0f exceptions/s, %.1f %%%s", nr / sample->seconds, ran / percent,
@@ -257,7 +244,21 @@ static char *head_text(const struct sample *sample)
 		     lines->nr_others);
 	if (notes)
 		fprintf(to, "%s\n", notes);
-	fclose(to);
+}
+
+/* What @print prints; to be freed */
+static char *text_by(void (*print)(const struct sample *sample, FILE *to),
+		     const struct sample *sample)
+{
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		die("out of memory");
+	print(sample, to);
+	if (fclose(to))
+		die("out of memory");
 	return text;
 }
 
@@ -287,7 +288,8 @@ static void draw_line(WINDOW *pad, int row, const char *text, attr_t attributes)
 /* Whatever is longer than the terminal's lines is on the pad, too. */
 static void draw(const struct sample *sample)
 {
-	char *head = head_text(sample), *body = table_text(sample), *mark = strchr(body, '@');
+	char *head = text_by(print_head, sample), *body = text_by(print_table, sample);
+	size_t mark = strcspn(body, "@\n"), marked = 0;
 	int head_width = 0, width = 0, i, top = count_lines(head, &head_width);
 	const char *text;
 	WINDOW *pad;
@@ -305,12 +307,12 @@ static void draw(const struct sample *sample)
 	for (i = 0, text = head; *text; i++, text = next_line(text))
 		draw_line(pad, i, text, i == 0 ? A_BOLD :
 			  i == 3 || (i == 2 && frozen) ? COLOR_PAIR(1) : A_NORMAL);
-	mark = mark && mark < strchrnul(body, '\n') ? mark : NULL;
-	if (mark)
-		memcpy(mark, marked_name, strlen(marked_name));
+	if (body[mark] == '@') {
+		marked = strlen(marked_name);
+		memcpy(body + mark, marked_name, marked);
+	}
 	draw_line(pad, top, body, A_BOLD);
-	if (mark)
-		mvwchgat(pad, top, mark - body, strlen(marked_name), A_BOLD | A_REVERSE, 0, NULL);
+	mvwchgat(pad, top, mark, marked, A_BOLD | A_REVERSE, 0, NULL);
 	text = next_line(body);
 	for (i = 0; *text && i < first + page; i++, text = next_line(text)) {
 		if (i >= first)

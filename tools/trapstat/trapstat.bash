@@ -19,6 +19,7 @@ _trapstat() {
 		fi
 	done
 	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --help'
+	[[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]] && options='-a -C -d -e -f -g -h -l -n -p -S -s -t -v --no-bpf --help'
 
 	case $previous in
 	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -31,7 +32,7 @@ _trapstat() {
 		elif [[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W report -- "$current"))
+			COMPREPLY=($(compgen -W 'report top' -- "$current"))
 		fi
 		;;
 	esac
