@@ -377,8 +377,8 @@ void hist_stop(void)
 
 	for (hist = hists; hist < END; hist++) {
 		free(hist->trigger);
-		hist->trigger = NULL;
 		free(hist->filter);
+		hist->trigger = hist->filter = NULL;
 		rows_free(&hist->before);
 		hist->dropped = 0;
 	}

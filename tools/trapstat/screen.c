@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 #include "output.h"
 
@@ -84,13 +85,15 @@ void screen_choose(void)
 void screen_open(const struct sample *sample)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	struct termios modes;
 	sigset_t of_terminal;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		die("top: standard input and output have to be a terminal");
 	screen = newterm(NULL, stdout, stdin);
-	if (!screen)
-		die("top: the terminal %s is not known: set TERM", term ?: "\"\"");
+	if (!screen || !tigetstr("cup"))	/* it places the cursor */
+		die("top: the terminal %s is not known, or cannot show a screen: set TERM",
+		    term ?: "(none)");
 	/* ncurses handles these, only while trapstat waits */
 	sigemptyset(&of_terminal);
 	sigaddset(&of_terminal, SIGWINCH);
@@ -98,6 +101,11 @@ void screen_open(const struct sample *sample)
 	sigprocmask(SIG_BLOCK, &of_terminal, NULL);
 	cbreak();
 	noecho();
+	/* what waits for Ctrl-Q after a Ctrl-S, no signal ends */
+	tcgetattr(STDIN_FILENO, &modes);
+	modes.c_iflag &= ~IXON;
+	tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+	def_prog_mode();
 	curs_set(0);
 	set_escdelay(25);
 	if (has_colors() && !(no_color && *no_color)) {

@@ -126,6 +126,8 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			if (fds[0].revents)
 				bpf_drain(&current);
 		}
+		if (options.screen && ret > 0 && fds[1].revents & (POLLHUP | POLLERR))
+			stopped_by = SIGHUP;
 		if (child && stopped_by)
 			pass_on_signal();
 		if (child_ended && !has_ended(child))
