@@ -18,7 +18,8 @@ void note(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_note(format, args);
+	if (!screen_note(format, args))
+		print_note(format, args);
 	va_end(args);
 }
 
@@ -26,6 +27,7 @@ void die(const char *format, ...)
 {
 	va_list args;
 
+	screen_close();
 	va_start(args, format);
 	print_note(format, args);
 	va_end(args);

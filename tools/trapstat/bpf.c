@@ -291,10 +291,21 @@ void bpf_read(struct sample *sample)
 	}
 }
 
+/* bpf_start() may follow. */
 void bpf_stop(void)
 {
+	unsigned int slot;
+
 	ring_buffer__free(ring);
 	ring = NULL;
 	counter_bpf__destroy(skel);
 	skel = NULL;
+	for (slot = 0; slot < SLOTS; slot++) {
+		free(before[slot]);
+		before[slot] = NULL;
+	}
+	free(now);
+	now = NULL;
+	memset(missing_before, 0, sizeof(missing_before));
+	uncounted_before = 0;
 }

@@ -369,3 +369,17 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 	}
 	maps_forget();
 }
+
+/* The instance has gone; hist_start() may follow. */
+void hist_stop(void)
+{
+	struct hist *hist;
+
+	for (hist = hists; hist < END; hist++) {
+		free(hist->trigger);
+		free(hist->filter);
+		hist->trigger = hist->filter = NULL;
+		rows_free(&hist->before);
+		hist->dropped = 0;
+	}
+}

@@ -17,9 +17,15 @@ struct options options = {
 	.buffer_kb = 4096,
 };
 
+const char * const group_names[GROUPS] = {
+	[THREAD] = "thread", [COMMAND] = "command", [PROCESS] = "process",
+	[USER] = "user", [CGROUP] = "cgroup",
+};
+
 static const char usage[] =
 	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
+	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--no-bpf] [interval]\n"
 	"       trapstat --openmetrics FILE [-g cgroup] [options] [interval [count]]\n"
 	"       trapstat serve [-g cgroup] [options] [address:port]\n"
 	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"
@@ -97,13 +103,9 @@ static void parse_cpus(char *list)
 
 static enum group parse_group(const char *name, bool report)
 {
-	static const char * const names[] = {
-		[THREAD] = "thread", [COMMAND] = "command", [PROCESS] = "process",
-		[USER] = "user", [CGROUP] = "cgroup",
-	};
 	unsigned int i;
 
-	for (i = 0; i < GROUPS && strcmp(name, names[i]); i++)
+	for (i = 0; i < GROUPS && strcmp(name, group_names[i]); i++)
 		;
 	if (i == GROUPS)
 		bad_usage("-g: %s is not thread, process, command, user or cgroup", name);
@@ -114,6 +116,8 @@ static enum group parse_group(const char *name, bool report)
 
 static void parse_interval(int nr, char **args)
 {
+	if (options.screen && nr > 1)
+		bad_usage("%s: unexpected, top only has an interval", args[1]);
 	if (nr > 2)
 		bad_usage("%s: unexpected; a command goes after -c", args[2]);
 	options.interval = nr > 0 ? seconds("interval", args[0]) : options.openmetrics ? 15 : 1;
@@ -144,11 +148,11 @@ static void check_metrics(const char *given)
 static void check_use(const char *given, bool report, bool command)
 {
 	const bool *table = options.table;
-	bool keys = table[TASKS] || table[ADDRESSES] || table[FROM];
+	bool keys = options.screen || table[TASKS] || table[ADDRESSES] || table[FROM];
 	const struct { char letter; bool used; const char *only; } uses[] = {
 		{ 'S', keys, "-t, -a or -s" },
 		{ 'n', keys || table[WORST], report ? "-t, -a, -s or -w" : "-t, -a or -s" },
-		{ 'g', table[TASKS], "-t" },
+		{ 'g', options.screen || table[TASKS], "-t" },
 		{ 'm', options.record, "-o" },
 		{ 'u', options.record, "-o" },
 		{ 'i', command, "-c" },
@@ -167,6 +171,20 @@ static void check_use(const char *given, bool report, bool command)
 		bad_usage("--total: only with an interval");
 }
 
+static void check_screen(const char *given)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < TABLES; i++)
+		nr += options.table[i];
+	if (nr > 1)
+		bad_usage("top: one table at a time");
+	if (options.json || options.total)
+		bad_usage("top: without --json and --total");
+	if (!given['n'])
+		options.top = 1000;
+}
+
 void parse_options(int argc, char **argv, bool report)
 {
 	static const struct option names[] = {
@@ -182,7 +200,8 @@ void parse_options(int argc, char **argv, bool report)
 		{ }
 	};
 	const char *letters = report ? "+:adflstvg:w:n:h" : options.serve ? "+:e:C:g:p:S:h" :
-			      "+:adflstvce:C:g:i:p:o:m:n:S:uh";
+			      options.screen ? "+:adflstve:C:g:p:n:S:h" :
+					       "+:adflstvce:C:g:i:p:o:m:n:S:uh";
 	char given[128] = { };
 	bool command = false;
 	unsigned int i;
@@ -294,6 +313,8 @@ void parse_options(int argc, char **argv, bool report)
 	if (options.serve || options.openmetrics)
 		check_metrics(given);
 	check_use(given, report, command);
+	if (options.screen)
+		check_screen(given);
 	options.table[BY_CPU] |= i == TABLES && !options.metrics;
 	if (report) {
 		if (optind == argc)

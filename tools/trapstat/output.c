@@ -34,18 +34,13 @@ void output_flush(void)
 }
 
 /* Returns 0, or STATUS_INCOMPLETE if something is missing in the sample. */
-int output(const struct sample *sample)
+int note_incomplete(const struct sample *sample, const bool *tables)
 {
 	int status = 0;
 	unsigned int i;
 
-	if (options.json)
-		print_json(sample);
-	else
-		print_text(sample);
-	output_flush();
 	for (i = 0; i < TABLES; i++) {
-		if (!options.table[i])
+		if (!tables[i])
 			continue;
 		if (sample->missing[i])
 			note_missing(sample, i);
@@ -56,4 +51,14 @@ int output(const struct sample *sample)
 			status = STATUS_INCOMPLETE;
 	}
 	return status;
+}
+
+int output(const struct sample *sample)
+{
+	if (options.json)
+		print_json(sample);
+	else
+		print_text(sample);
+	output_flush();
+	return note_incomplete(sample, options.table);
 }

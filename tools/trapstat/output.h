@@ -5,6 +5,7 @@
 #ifndef TRAPSTAT_OUTPUT_H
 #define TRAPSTAT_OUTPUT_H
 
+#include <stdio.h>
 #include "recording.h"
 
 /* Percentiles are upper bounds: the highest duration of a bucket */
@@ -71,6 +72,7 @@ struct task_time {
 
 /* output.c */
 extern const char * const table_names[];
+int note_incomplete(const struct sample *sample, const bool *tables);
 
 /* summary.c */
 size_t vector_end(const struct rows *rows, size_t begin);
@@ -86,6 +88,12 @@ void each_worst(void (*call)(const struct fault *fault));
 struct task_time *top_times(const struct rows *rows, size_t *nr);
 
 /* text.c, json.c */
+struct libscols_table;
+
+void print_source(const struct sample *sample, FILE *to);
+void print_time(const struct sample *sample, FILE *to);
+void print_tables(const struct sample *sample, const bool *tables, bool bars, FILE *to,
+		  void (*change)(struct libscols_table *table));
 void print_text(const struct sample *sample);
 void print_json(const struct sample *sample);
 

@@ -64,7 +64,7 @@ void symbols_live(void)
 	FILE *file;
 
 	find = maps_find;
-	if (!options.table[FROM])
+	if (!options.table[FROM] || kernel)
 		return;
 	file = fopen("/proc/kallsyms", "r");
 	kernel = tep_alloc();

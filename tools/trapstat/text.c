@@ -31,6 +31,8 @@ struct column {
 static struct libscols_table *table;
 static struct libscols_line *line;
 static size_t at;		/* the next column of the line */
+static FILE *out;		/* where tables go */
+static void (*arrange)(struct libscols_table *table);	/* of the screen */
 
 static void begin_table(const struct column *column, size_t nr)
 {
@@ -61,6 +63,9 @@ static void cell(char *text)
 
 static void end_table(void)
 {
+	if (arrange)
+		arrange(table);
+	scols_table_set_stream(table, out);
 	scols_print_table(table);
 	scols_unref_table(table);
 }
@@ -106,13 +111,13 @@ static void vector_cells(unsigned int vector)
 	cell(print_string("%s", vector_name(vector)));
 }
 
-/* How many columns fit, from @first on: the end of the block */
+/* How many columns fit on a terminal, from @first on: the end of the block */
 static unsigned int block_end(const struct sample *sample, unsigned int first)
 {
 	unsigned int used = NAMES_WIDTH, end, shown = 0;
 	struct winsize size = { };
 
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	ioctl(fileno(out), TIOCGWINSZ, &size);
 	for (end = first; end < sample->nr_columns; end++) {
 		if (!sample->columns[end])
 			continue;
@@ -297,9 +302,9 @@ static void print_outcomes(const struct sample *sample)
 
 static void print_others(const struct lines *lines)
 {
-	if (lines->others)
-		printf("and %" PRIu64 " exceptions of %" PRIu64 " lines that were left out\n",
-		       lines->others, lines->nr_others);
+	if (lines->others && !arrange)
+		fprintf(out, "and %" PRIu64 " exceptions of %" PRIu64 " lines that were left out\n",
+			lines->others, lines->nr_others);
 }
 
 static char *vectors_text(const struct sample *sample, const struct task_lines *task)
@@ -458,45 +463,63 @@ static void print_worst(const struct sample *sample)
 	end_table();
 }
 
-/* What has counted, once; when, for how long */
-static void print_head(const struct sample *sample)
+/* What has counted */
+void print_source(const struct sample *sample, FILE *to)
+{
+	struct utsname host;
+
+	uname(&host);
+	fprintf(to, "trapstat " VERSION ", %s, Linux %s, %s\n", host.nodename, host.release,
+		sample->source);
+}
+
+/* When, for how long */
+void print_time(const struct sample *sample, FILE *to)
 {
 	time_t seconds = sample->time;
-	static bool printed;
-	struct utsname host;
 	const char *name;
 	char when[32];
 
-	if (!printed && !sample->recorded) {
-		uname(&host);
-		printf("trapstat " VERSION ", %s, Linux %s, %s\n", host.nodename, host.release,
-		       sample->source);
-		printed = true;
-	}
 	strftime(when, sizeof(when), "%F %T", localtime(&seconds));
 	for (name = sample->title ?: when; *name; name++)
-		putchar(iscntrl((unsigned char)*name) ? '?' : *name);
-	printf(" (%.3f s):\n", sample->seconds);
+		putc(iscntrl((unsigned char)*name) ? '?' : *name, to);
+	fprintf(to, " (%.3f s):", sample->seconds);
+}
+
+/* Print those of @tables, after @change (NULL: nothing) has arranged each. */
+void print_tables(const struct sample *sample, const bool *tables, bool bars, FILE *to,
+		  void (*change)(struct libscols_table *table))
+{
+	out = to;
+	arrange = change;
+	if (tables[BY_CPU])
+		print_vectors(sample);
+	if (tables[LATENCY])
+		print_latencies(sample);
+	if (bars)
+		print_distributions(sample);
+	if (tables[OUTCOMES])
+		print_outcomes(sample);
+	if (tables[TASKS])
+		print_tasks(sample);
+	if (tables[ADDRESSES])
+		print_lines(sample, ADDRESSES);
+	if (tables[FROM])
+		print_lines(sample, FROM);
+	if (tables[WORST])
+		print_worst(sample);
 }
 
 void print_text(const struct sample *sample)
 {
-	print_head(sample);
-	if (options.table[BY_CPU])
-		print_vectors(sample);
-	if (options.table[LATENCY])
-		print_latencies(sample);
-	if (options.bars)
-		print_distributions(sample);
-	if (options.table[OUTCOMES])
-		print_outcomes(sample);
-	if (options.table[TASKS])
-		print_tasks(sample);
-	if (options.table[ADDRESSES])
-		print_lines(sample, ADDRESSES);
-	if (options.table[FROM])
-		print_lines(sample, FROM);
-	if (options.table[WORST])
-		print_worst(sample);
+	static bool printed;
+
+	if (!printed && !sample->recorded) {
+		print_source(sample, stdout);
+		printed = true;
+	}
+	print_time(sample, stdout);
+	printf("\n");
+	print_tables(sample, options.table, options.bars, stdout, NULL);
 	printf("\n");
 }

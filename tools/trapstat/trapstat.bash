@@ -21,6 +21,7 @@ _trapstat() {
 	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --lines --help'
 
 	[[ ${COMP_WORDS[1]} == serve && $COMP_CWORD -gt 1 ]] && options='-C -e -g -p -S --no-bpf --help'
+	[[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]] && options='-a -C -d -e -f -g -h -l -n -p -S -s -t -v --no-bpf --help'
 
 	case $previous in
 	-o | --openmetrics) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -33,7 +34,7 @@ _trapstat() {
 		elif [[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'report serve' -- "$current"))
+			COMPREPLY=($(compgen -W 'report serve top' -- "$current"))
 		fi
 		;;
 	esac

@@ -63,6 +63,7 @@ static void clean_up(void)
 {
 	if (getpid() != self)
 		return;
+	screen_close();
 	record_stop();
 	bpf_stop();
 	instance_destroy_all();
@@ -100,18 +101,22 @@ static bool keeps_keys(void)
 
 /*
  * Wait until @deadline (0: none). Returns whether it is the end: a signal, or that of the
- * command or of the processes.
+ * command or of the processes. A key or a resized terminal ends the wait, too.
  */
 static bool wait_until(double deadline, const sigset_t *waiting)
 {
 	double tick = instance && keeps_keys() ? now() + TICK : 0, next, left;
-	struct pollfd fds[MAX_FDS] = { { .fd = bpf_wake_fd(), .events = POLLIN } };
+	struct pollfd fds[MAX_FDS] = {
+		{ .fd = bpf_wake_fd(), .events = POLLIN },
+		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
+	};
 	struct timespec timeout;
 	double serve;
 	size_t nr;
+	int ret;
 
 	for (;;) {
-		nr = 1 + tasks_poll(fds + 1, MAX_PIDS);
+		nr = 2 + tasks_poll(fds + 2, MAX_PIDS);
 		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
 		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
@@ -121,18 +126,23 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		left = next - now() > 0 ? next - now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
-		if (ppoll(fds, nr, next ? &timeout : NULL, waiting) > 0) {
+		ret = ppoll(fds, nr, next ? &timeout : NULL, waiting);
+		if (ret > 0) {
 			sideband_read();
 			if (fds[0].revents)
 				bpf_drain(&current);
 		}
 		serve_run();
+		if (options.screen && ret > 0 && fds[1].revents & (POLLHUP | POLLERR))
+			stopped_by = SIGHUP;
 		if (child && stopped_by)
 			pass_on_signal();
 		if (child_ended && !has_ended(child))
 			child_ended = 0;
-		if (stopped_by || child_ended || tasks_ended())
+		if (stopped_by || child_ended || (tasks_ended() && !options.screen))
 			return true;
+		if (options.screen && (ret < 0 || fds[1].revents))
+			return false;
 		if (deadline && now() >= deadline)
 			return false;
 		if (tick && now() >= tick) {
@@ -180,8 +190,8 @@ static void read_counts(bool last)
 		bpf_read(&current);
 }
 
-/* Print @sample, which was counted since @begin. */
-static int report(struct sample *sample, double begin, const char *title)
+/* @sample was counted since @begin. */
+static void complete(struct sample *sample, double begin, const char *title)
 {
 	struct timespec time;
 	size_t i;
@@ -202,6 +212,11 @@ static int report(struct sample *sample, double begin, const char *title)
 			columns[sample->rows[BY_CPU].row[i].cpu] =
 				print_string("cpu%u", sample->rows[BY_CPU].row[i].cpu);
 	}
+}
+
+static int report(struct sample *sample, double begin, const char *title)
+{
+	complete(sample, begin, title);
 	return output(sample);
 }
 
@@ -299,8 +314,9 @@ static void start_counting(void)
 {
 	const char *why = options.no_bpf ? "--no-bpf" : bpf_start();
 
+	free(source);
 	if (!why) {
-		source = "BPF";
+		source = print_string("BPF");
 		if (options.nr_pids)
 			tasks_each(options.pids, options.nr_pids, bpf_count_task);
 		bpf_go();
@@ -324,11 +340,73 @@ static void start_counting(void)
 	hist_start(instance, nr_cpus);
 }
 
+/* What the tables need beside counts: the names of tasks, what is mapped, symbols */
+static void start_names(void)
+{
+	bool places = options.table[ADDRESSES] || options.table[FROM];
+	static bool sideband, maps;
+
+	if (places)
+		symbols_live();
+	if (!sideband && (places || options.record ||
+			  (options.table[TASKS] && options.group < USER))) {
+		sideband_start(nr_cpus);
+		sideband = true;
+	}
+	if (!maps && (places || options.record) && !options.command) {
+		maps_read_running();
+		maps = true;
+	}
+}
+
+static void restart_counting(void)
+{
+	bpf_stop();
+	instance_destroy_all();
+	hist_stop();
+	instance = NULL;
+	sample_free(&current);
+	start_names();
+	start_counting();
+	total.source = source;
+}
+
+/* Show intervals until q or a signal. */
+static void run_screen(const sigset_t *waiting)
+{
+	double begin = now();
+	enum screen_act act;
+
+	complete(&total, begin, NULL);
+	screen_open(&total);
+	while ((act = screen_keys(&total)) != SCREEN_QUIT) {
+		if (act == SCREEN_RESTART) {
+			restart_counting();
+			begin = now();
+		}
+		if (wait_until(begin + options.interval, waiting))
+			break;
+		if (now() < begin + options.interval)
+			continue;
+		read_counts(false);
+		maps_forget();
+		if (screen_frozen()) {
+			sample_free(&current);
+		} else {
+			sample_free(&total);
+			total = current;
+			memset(&current, 0, sizeof(current));
+			complete(&total, begin, NULL);
+		}
+		begin = now();
+	}
+	screen_close();
+}
+
 static int run(void)
 {
 	sigset_t waiting;
-	bool places;
-	int status;
+	int status = 0;
 
 	instance_check();
 	names_live();
@@ -342,13 +420,9 @@ static int run(void)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	instance_remove_dead();
 	find_cpus();
-	places = options.table[ADDRESSES] || options.table[FROM];
-	if (places)
-		symbols_live();
-	if (places || (options.table[TASKS] && options.group < USER) || options.record)
-		sideband_start(nr_cpus);
-	if ((places || options.record) && !options.command)
-		maps_read_running();
+	if (options.screen)
+		screen_choose();
+	start_names();
 	tasks_open(options.pids, options.nr_pids);
 	if (options.command) {
 		child = command_fork(options.command);
@@ -357,8 +431,11 @@ static int run(void)
 	if (options.record)
 		record_start(options.pids, options.nr_pids);
 	start_counting();
-	status = options.metrics ? run_metrics(&waiting) :
-		 options.command ? run_command(&waiting) : run_reports(&waiting);
+	if (options.screen)
+		run_screen(&waiting);
+	else
+		status = options.metrics ? run_metrics(&waiting) :
+			 options.command ? run_command(&waiting) : run_reports(&waiting);
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
 	bpf_stop();
@@ -374,8 +451,9 @@ int main(int argc, char **argv)
 	int status;
 
 	setlocale(LC_CTYPE, "");
-	argc -= report || serve;
-	argv += report || serve;
+	options.screen = argc > 1 && !strcmp(argv[1], "top");
+	argc -= report || serve || options.screen;
+	argv += report || serve || options.screen;
 	if (serve)
 		options.serve = DEFAULT_ADDRESS;
 	parse_options(argc, argv, report);

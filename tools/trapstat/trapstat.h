@@ -9,6 +9,7 @@
 #define TRAPSTAT_H
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,7 @@ struct options {
 	const char	*openmetrics;	/* file */
 	const char	*serve;		/* address */
 	bool		metrics;	/* one of both */
+	bool		screen;
 	bool		stacks;
 	bool		lines;
 	/* not for report */
@@ -67,6 +69,7 @@ struct options {
 
 /* options.c */
 extern struct options options;
+extern const char * const group_names[GROUPS];
 
 void parse_options(int argc, char **argv, bool report);
 
@@ -199,6 +202,7 @@ void bpf_stop(void);
 /* hist.c */
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus);
 void hist_read(struct tracefs_instance *instance, struct sample *sample, bool last);
+void hist_stop(void);
 
 /* tasks.c: the processes of -p, and who they are */
 void tasks_open(const pid_t *pids, size_t nr);
@@ -296,6 +300,16 @@ void worst_user_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, si
 struct task_switch;
 void worst_switch(const struct task_switch *s);
 void worst_restart(void);
+
+/* screen.c: trapstat top */
+enum screen_act { SCREEN_GO_ON, SCREEN_RESTART, SCREEN_QUIT };
+
+void screen_choose(void);
+void screen_open(const struct sample *sample);
+enum screen_act screen_keys(const struct sample *sample);
+bool screen_frozen(void);
+bool screen_note(const char *format, va_list args);
+void screen_close(void);
 
 /* output.c */
 int output(const struct sample *sample);
