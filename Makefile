@@ -24,6 +24,7 @@ help:
 	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               the checks that have to pass before the mails are sent'
 	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
+	@echo '  make deb-tools           Debian packages of the tools: ci/deb-tools/README.md'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
@@ -58,7 +59,9 @@ demo: kernel
 vm: kernel
 	@ci/vm/run -i
 
-.PHONY: deb
+.PHONY: deb deb-tools
+deb-tools: setup
+	@ci/deb-tools/build
 deb: source
 	@ci/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 

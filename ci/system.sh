@@ -30,6 +30,13 @@ bootstrap() {
 	apart debootstrap --variant=minbase --include="$2" "$suite" "$1" "$(mirror)"
 }
 
+# minimal_root DIR PACKAGES: the same, all of it or nothing, for who keeps it
+minimal_root() {
+	bootstrap "$work/root" "$2"
+	mkdir -p "${1%/*}"
+	mv "$work/root" "$1"
+}
+
 # in_system DIR COMMAND...: in the system in DIR, as on a machine
 in_system() {
 	# shellcheck disable=SC2016 # expanded there

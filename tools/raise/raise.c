@@ -514,11 +514,12 @@ int main(int argc, char **argv)
 	bool quiet = argc > 1 && !strcmp(argv[1], "-q"), done = true;
 	struct order orders[argc];
 	char **arg = argv + 1 + quiet;
+	bool help = !*arg || !strcmp(*arg, "-h") || !strcmp(*arg, "--help");
 	int nr = 0;
 
-	if (!*arg)
+	if (help)
 		puts("usage: raise [-q] [NAME [COUNT]]...\n");
-	if (!*arg || !strcmp(*arg, "--list")) {
+	if (help || !strcmp(*arg, "--list")) {
 		list();
 		return 0;
 	}

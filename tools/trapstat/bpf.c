@@ -174,9 +174,9 @@ void bpf_drain(struct sample *sample)
 	ring_buffer__consume(ring);
 	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM])
 		return;
+	skel->bss->nr_keys = 0;
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tables), &zero, &spare, BPF_ANY))
 		die("cannot change the BPF programs' table: %s", strerror(errno));
-	skel->bss->nr_keys = 0;
 	spare = full;
 	sideband_read();
 	do {
@@ -213,8 +213,13 @@ static void add_slot(struct sample *sample, unsigned int key, const struct count
 			sums[i] += now[cpu].bucket[i] - old[cpu].bucket[i];
 			on_cpu += now[cpu].bucket[i] - old[cpu].bucket[i];
 		}
-		if (!on_cpu)
+		/* The rest of an exception that is being counted comes with the next call. */
+		if (!on_cpu) {
+			now[cpu] = old[cpu];
 			continue;
+		}
+		if (now[cpu].user - old[cpu].user > on_cpu)
+			now[cpu].user = old[cpu].user + on_cpu;
 		outcome = sample_outcome(sample, row.vector, row.result);
 		outcome->count += on_cpu;
 		outcome->user += now[cpu].user - old[cpu].user;
@@ -258,6 +263,7 @@ void bpf_read(struct sample *sample)
 {
 	size_t size = possible_cpus * sizeof(*now);
 	uint64_t uncounted = recursions() + skel->bss->no_slot;
+	static bool told;
 	unsigned int i;
 	__u32 slot;
 
@@ -275,6 +281,10 @@ void bpf_read(struct sample *sample)
 	for (i = 0; i < TABLES; i++)
 		sample->missing[i] += uncounted - uncounted_before;
 	uncounted_before = uncounted;
+	if (skel->bss->lost_tasks && !told) {
+		note("children are not counted: more than %d tasks at once", MAX_TASKS);
+		told = true;
+	}
 	for (i = BY_TASK; i <= BY_IP; i++) {
 		sample->missing[tables[i]] += skel->bss->missing[i] - missing_before[i];
 		missing_before[i] = skel->bss->missing[i];

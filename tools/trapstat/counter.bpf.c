@@ -27,6 +27,7 @@ const volatile __u32 child_pid_at, watermark;
 __u8 slot_of[VECTORS * RESULTS];	/* 0: none yet */
 __u16 key_of[SLOTS];			/* vector * RESULTS + result */
 __u32 nr_slots = 1;
+__u64 lost_tasks;			/* children that did not fit */
 __u64 no_slot;				/* exceptions that have found none */
 __u32 nr_keys;				/* of the table that is in use */
 __u64 missing[BY_IP + 1];		/* exceptions that did not fit in it */
@@ -237,7 +238,8 @@ int sched_process_fork(void *ctx)
 
 	if (bpf_map_lookup_elem(&tasks, &parent)) {
 		bpf_probe_read_kernel(&child, sizeof(child), ctx + child_pid_at);
-		bpf_map_update_elem(&tasks, &child, &one, BPF_ANY);
+		if (bpf_map_update_elem(&tasks, &child, &one, BPF_ANY))
+			__sync_fetch_and_add(&lost_tasks, 1);
 	}
 	return 0;
 }

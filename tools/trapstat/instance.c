@@ -32,7 +32,8 @@ void instance_check(void)
 
 	if (tracefs_tracing_dir_is_mounted(false, &dir) <= 0)
 		die("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing");
-	if (access(dir, R_OK | W_OK | X_OK))
+	/* of the effective user, who may have capabilities; to serve needs no more */
+	if (faccessat(AT_FDCWD, dir, R_OK | X_OK | (options.serve ? 0 : W_OK), AT_EACCESS))
 		die("%s: %s: run it as root", dir, strerror(errno));
 	if (!tracefs_dir_exists(NULL, "events/" SYSTEM))
 		die("this kernel has no events/" SYSTEM ": it needs the patches of the traps series");

@@ -70,7 +70,8 @@ static struct json_object *new_vector_row(unsigned int vector)
 {
 	struct json_object *row = new_row();
 
-	add_number(row, "vector", vector);
+	if (vector != VECTOR_NONE)
+		add_number(row, "vector", vector);
 	add_string(row, "name", vector_name(vector));
 	return row;
 }

@@ -41,18 +41,31 @@ static void free_line(void *line)
 	free(line);
 }
 
+/* Counters for Prometheus must not lose anything. */
+static void add_to_other(struct lines *lines, const struct line *line)
+{
+	struct line other = *line;
+
+	other.name = print_string("other");
+	lines_add(lines, &other);
+}
+
 static void leave_out_half(struct lines *lines)
 {
 	struct line **line = lines_sorted(lines, compare_count);
-	size_t i, keep = lines->nr / 2;
+	size_t i, nr = lines->nr, keep = nr / 2;
 
-	for (i = keep; i < lines->nr; i++) {
+	for (i = keep; i < nr; i++) {
 		lines->others += line[i]->count;
 		lines->nr_others++;
 		tdelete(line[i], &lines->tree, compare_key);
-		free_line(line[i]);
 	}
 	lines->nr = keep;
+	for (i = keep; i < nr; i++) {
+		if (options.metrics)
+			add_to_other(lines, line[i]);
+		free_line(line[i]);
+	}
 	free(line);
 }
 

@@ -7,9 +7,12 @@
  * The mappings of a process before an exec are kept, because it took page faults there, too.
  */
 #include <dirent.h>
+#include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "trapstat.h"
 
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
@@ -26,13 +29,21 @@ struct space {
 
 struct task {
 	pid_t		tid;
+	pid_t		parent;		/* the process that made it; of a thread: its own */
 	bool		gone;
 	char		comm[COMM_LEN];
 	struct space	*space;
 	struct task	*next;
 };
 
+/* The build ID of a file, so that it is opened only once for all of its mappings. */
+struct identity {
+	struct file_id	inode;
+	struct file_id	id;
+};
+
 static struct task *tasks[HASH];
+static void *identities;
 
 static void space_clear(struct space *space)
 {
@@ -81,62 +92,95 @@ static struct map *make_room(struct space *space, size_t first, size_t last, siz
 	return &space->map[first];
 }
 
-static void set_map(struct map *map, uint64_t start, uint64_t end, uint64_t offset,
-		    const char *name)
+static void copy_map(struct map *map, const struct map *from)
 {
+	*map = *from;
+	map->name = print_string("%s", from->name);
+}
+
+static void cut_begin(struct map *map, uint64_t start)
+{
+	map->offset += start - map->start;
 	map->start = start;
-	map->end = end;
-	map->offset = offset;
-	map->name = print_string("%s", name);
 }
 
 /* Add a map, which replaces everything that was mapped in its range. */
-static void add_map(struct space *space, uint64_t start, uint64_t end, uint64_t offset,
-		    const char *name)
+static void add_map(struct space *space, const struct map *new)
 {
-	size_t first = first_above(space, start), last = first;
+	size_t first = first_above(space, new->start), last = first;
 	struct map *map = &space->map[first];
 
-	if (first < space->nr && map->start < start && map->end > end) {
-		uint64_t rest = map->end;
-
-		map = make_room(space, first + 1, first + 1, 1) - 1;
-		set_map(&map[1], end, rest, map->offset + (end - map->start), map->name);
-		map->end = start;
-		last = ++first;
-	} else if (first < space->nr && map->start < start) {
-		map->end = start;
+	if (first < space->nr && map->start < new->start) {
+		if (map->end > new->end) {
+			map = make_room(space, first + 1, first + 1, 1) - 1;
+			copy_map(&map[1], map);
+			cut_begin(&map[1], new->end);
+		}
+		map->end = new->start;
 		last = ++first;
 	}
-	while (last < space->nr && space->map[last].end <= end)
+	while (last < space->nr && space->map[last].end <= new->end)
 		last++;
-	if (last < space->nr && space->map[last].start < end) {
-		space->map[last].offset += end - space->map[last].start;
-		space->map[last].start = end;
+	if (last < space->nr && space->map[last].start < new->end)
+		cut_begin(&space->map[last], new->end);
+	copy_map(make_room(space, first, last, 1), new);
+}
+
+static int compare_inodes(const void *a, const void *b)
+{
+	const struct identity *x = a, *y = b;
+
+	return memcmp(&x->inode, &y->inode, sizeof(x->inode));
+}
+
+/* Replace the inode of a mapped file by its build ID, if it has one. */
+static void identify(pid_t tid, struct map *map)
+{
+	struct identity *new = allocate(NULL, sizeof(*new)), **found;
+	char *path;
+
+	new->inode = map->id;
+	new->id = map->id;
+	found = tsearch(new, &identities, compare_inodes);
+	if (!found)
+		die("out of memory");
+	if (*found != new) {
+		free(new);
+	} else {
+		path = print_string("/proc/%d/map_files/%llx-%llx", tid,
+				    (unsigned long long)map->start,
+				    (unsigned long long)map->end);
+		symbols_identify(path, &new->id);
+		free(path);
 	}
-	set_map(make_room(space, first, last, 1), start, end, offset, name);
+	map->id = (*found)->id;
 }
 
 static void read_proc(struct space *space, pid_t tid)
 {
-	unsigned long long start, end, offset;
 	char *path = print_string("/proc/%d/maps", tid);
 	FILE *file = fopen(path, "r");
 	size_t size = 0;
-	char *line = NULL;
+	char *line = NULL, executable;
 	bool first = true;
+	struct map map;
 	int at;
 
 	space->read = true;
 	while (file && getline(&line, &size, file) > 0) {
-		if (sscanf(line, "%llx-%llx %*s %llx %*s %*s %n", &start, &end, &offset,
-			   &at) < 3)
+		memset(&map, 0, sizeof(map));
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64
+			   " %n", &map.start, &map.end, &executable, &map.offset,
+			   &map.id.major, &map.id.minor, &map.id.inode, &at) < 7)
 			continue;
 		if (first)
 			space_clear(space);
 		first = false;
 		line[strcspn(line, "\n")] = '\0';
-		add_map(space, start, end, offset, line + at);
+		map.name = line + at;
+		if (executable == 'x' && map.id.inode)
+			identify(tid, &map);
+		add_map(space, &map);
 	}
 	if (file)
 		fclose(file);
@@ -194,15 +238,19 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	struct task *task;
 	size_t i;
 
-	if (pid == parent) {
-		set_task(tid, get_task(pid)->space);
-		return;
-	}
 	from = get_task(parent)->space;
-	task = set_task(tid, NULL);
-	for (i = 0; i < from->nr; i++)
-		add_map(task->space, from->map[i].start, from->map[i].end,
-			from->map[i].offset, from->map[i].name);
+	task = set_task(tid, pid == parent ? from : NULL);
+	task->parent = parent;
+	for (i = 0; task->space != from && i < from->nr; i++)
+		add_map(task->space, &from->map[i]);
+}
+
+/* The process that made @tid, or whose thread it is; 0 if that is not known. */
+pid_t maps_parent(pid_t tid)
+{
+	struct task *task = *find_task(tid);
+
+	return task ? task->parent : 0;
 }
 
 void maps_exit(pid_t tid)
@@ -224,7 +272,7 @@ void maps_add(pid_t pid, const struct map *map)
 	struct task *task = *find_task(pid);
 
 	if (task)
-		add_map(task->space, map->start, map->end, map->offset, map->name);
+		add_map(task->space, map);
 }
 
 /* Read all running processes, because they may end before they are shown. */
@@ -243,14 +291,16 @@ void maps_read_running(void)
 }
 
 /*
- * Called after a report: forget tasks that have ended, unless a recording needs them, and
- * that /proc was read.
+ * Called after a report: forget tasks that have ended, unless a recording needs them, that
+ * /proc was read, and inodes, which other files may get.
  */
 void maps_forget(void)
 {
 	struct task **at, *task;
 	unsigned int i;
 
+	tdestroy(identities, free);
+	identities = NULL;
 	for (i = 0; i < HASH; i++) {
 		for (at = &tasks[i]; (task = *at); ) {
 			task->space->read = false;
@@ -309,9 +359,29 @@ static const struct map *find_map(const struct space *space, uint64_t address)
 	return i < space->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
 }
 
+/*
+ * Whether trapstat itself has the file of @id mapped at @address. stat(2) would not tell what
+ * perf and /proc tell of mappings: it has other numbers on overlayfs and btrfs.
+ */
+bool maps_own_inode(const void *address, const struct file_id *id)
+{
+	struct space space = { };
+	const struct map *map;
+	bool same;
+
+	read_proc(&space, getpid());
+	map = find_map(&space, (uintptr_t)address);
+	same = map && map->id.inode == id->inode && map->id.major == id->major &&
+	       map->id.minor == id->minor;
+	space_clear(&space);
+	free(space.map);
+	return same;
+}
+
 /* Describe @address, which is in @map. */
 void map_place(const struct map *map, uint64_t address, struct place *place)
 {
+	place->map = map;
 	place->name = map->name;
 	place->offset = address - map->start;
 	if (!strcmp(map->name, "[heap]")) {
@@ -342,5 +412,6 @@ bool maps_find(pid_t tid, uint64_t address, struct place *place)
 	}
 	if (map)
 		map_place(map, address, place);
+	place->tid = tid;
 	return map;
 }

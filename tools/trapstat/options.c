@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "export.h"
 
+#define METRICS_ENTRIES	2048
+
 struct options options = {
 	.top = 10,
 	.entries = 65536,
@@ -24,9 +26,11 @@ static const char usage[] =
 	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
 	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--no-bpf] [interval]\n"
-	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] file ...\n"
-	"       trapstat report --chrome file ... >trace.json\n"
-	"       trapstat report --perfetto file ... >trace.pftrace\n"
+	"       trapstat --openmetrics FILE [-g cgroup] [options] [interval [count]]\n"
+	"       trapstat serve [-g cgroup] [options] [address:port]\n"
+	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"
+	"       trapstat report --chrome [--lines] file ... >trace.json\n"
+	"       trapstat report --perfetto [--lines] file ... >trace.pftrace\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...     only these processes, their children\n"
 	"  -l  latencies, by result                    -c             run a command, only it\n"
@@ -39,7 +43,7 @@ static const char usage[] =
 	"  --json   a line of JSON for each report     -o FILE        record with trace-cmd, too\n"
 	"  --total  at the end, the sum                -m KB          its buffer per CPU (4096)\n"
 	"  --no-bpf count by histogram triggers        -u             -o records stacks, too\n"
-	"  -h, --help  this                            --version\n"
+	"  --lines  -s, -w with source lines           -h, --help, --version\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
 static unsigned long number(const char *what, const char *text, unsigned long min,
@@ -116,9 +120,28 @@ static void parse_interval(int nr, char **args)
 		bad_usage("%s: unexpected, top only has an interval", args[1]);
 	if (nr > 2)
 		bad_usage("%s: unexpected; a command goes after -c", args[2]);
-	options.interval = nr > 0 ? seconds("interval", args[0]) : 1;
+	options.interval = nr > 0 ? seconds("interval", args[0]) : options.openmetrics ? 15 : 1;
 	if (nr > 1)
 		options.count = number("count", args[1], 1, ULONG_MAX);
+}
+
+/* Prometheus gets all that is counted since the start, and cgroups if asked. */
+static void check_metrics(const char *given)
+{
+	const char *letter = options.serve ? "jTO" : "acdflmnostuvijT";
+
+	for (; *letter; letter++) {
+		if (given[(unsigned char)*letter])
+			bad_usage("%s: only with -e, -C, -g, -p, -S and --no-bpf",
+				  options.serve ? "serve" : "--openmetrics");
+	}
+	if (given['g'] && options.group != CGROUP)
+		bad_usage("-g: %s: by cgroup only", options.serve ? "serve" : "--openmetrics");
+	options.metrics = true;
+	options.table[LATENCY] = true;
+	options.table[TASKS] = given['g'];
+	if (!given['S'])
+		options.entries = METRICS_ENTRIES;
 }
 
 /* An option that would have no effect is more likely an error. */
@@ -142,6 +165,8 @@ static void check_use(const char *given, bool report, bool command)
 	}
 	if (options.export && !report)
 		bad_usage("--%s: only of a report", options.export->name);
+	if (options.lines && !table[FROM] && !table[WORST] && !options.export)
+		bad_usage("--lines: only with -s%s", report ? ", -w or an export" : "");
 	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
 }
@@ -166,13 +191,15 @@ void parse_options(int argc, char **argv, bool report)
 		{ "json", no_argument, NULL, 'j' },
 		{ "chrome", no_argument, NULL, 'r' },
 		{ "perfetto", no_argument, NULL, 'P' },
+		{ "lines", no_argument, NULL, 'L' },
 		{ "total", no_argument, NULL, 'T' },
 		{ "no-bpf", no_argument, NULL, 'B' },
+		{ "openmetrics", required_argument, NULL, 'O' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	const char *letters = report ? "+:adflstvg:w:n:h" :
+	const char *letters = report ? "+:adflstvg:w:n:h" : options.serve ? "+:e:C:g:p:S:h" :
 			      options.screen ? "+:adflstve:C:g:p:n:S:h" :
 					       "+:adflstvce:C:g:i:p:o:m:n:S:uh";
 	char given[128] = { };
@@ -256,9 +283,15 @@ void parse_options(int argc, char **argv, bool report)
 		case 'B':
 			options.no_bpf = true;
 			break;
+		case 'O':
+			options.openmetrics = optarg;
+			break;
 		case 'V':
 			puts("trapstat " VERSION);
 			exit(0);
+		case 'L':
+			options.lines = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -275,13 +308,22 @@ void parse_options(int argc, char **argv, bool report)
 	if (options.export && (i < TABLES || options.json))
 		bad_usage("--%s: it has no tables: without -adflstvw and --json",
 			  options.export->name);
+	if (options.openmetrics && report)
+		bad_usage("--openmetrics: not of a report");
+	if (options.serve || options.openmetrics)
+		check_metrics(given);
 	check_use(given, report, command);
 	if (options.screen)
 		check_screen(given);
-	options.table[BY_CPU] |= i == TABLES;
+	options.table[BY_CPU] |= i == TABLES && !options.metrics;
 	if (report) {
 		if (optind == argc)
 			bad_usage("report: which file?");
+	} else if (options.serve) {
+		if (argc - optind > 1)
+			bad_usage("serve: %s: unexpected", argv[optind + 1]);
+		if (optind < argc)
+			options.serve = argv[optind];
 	} else if (!command) {
 		parse_interval(argc - optind, argv + optind);
 	} else if (optind == argc) {

@@ -6,11 +6,14 @@
  * that it is given. So trapstat -o appends its own mappings (maps.c) to the finished file,
  * as another section of options: see trace-cmd.dat.v7(5).
  *
- * The format has no offset in the mapped file. Only the distance of an address from the
- * beginning of the file's mappings is known.
+ * That format has no offset in the mapped file, and nothing that identifies the file. So a
+ * "task" with the negative number has these, in the place of the names: OFFSET,BUILD-ID. For
+ * a recording without them, only the distance of an address from the beginning of the file's
+ * mappings is known.
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,8 @@
 #define OPTION_DONE	0
 #define OPTION_PROCMAPS	10
 #define SECTION_BYTES	16	/* the header: id, flags, description; size in 8 bytes */
-#define NAME_BYTES	4000	/* libtracecmd takes lines of up to 4096 */
+#define LINE_BYTES	4096	/* what libtracecmd takes */
+#define NAME_BYTES	4000
 
 /* libtracecmd exports this, but installs no header for it. */
 struct tracecmd_proc_addr_map {
@@ -45,7 +49,10 @@ static bool get(FILE *file, uint64_t *value, size_t size)
 	return fread(value, size, 1, file) == 1;
 }
 
-/* White space is escaped as in /proc/mounts. An area without a name gets the name of perf. */
+/*
+ * White space and backslashes are escaped as in /proc/mounts. An area without a name gets the
+ * name of perf.
+ */
 static void print_name(FILE *text, const char *name)
 {
 	size_t i;
@@ -53,15 +60,25 @@ static void print_name(FILE *text, const char *name)
 	if (!*name)
 		name = "//anon";
 	for (i = 0; name[i] && i < NAME_BYTES; i++)
-		fprintf(text, isspace((unsigned char)name[i]) ? "\\%03o" : "%c", name[i]);
+		fprintf(text, isspace((unsigned char)name[i]) || name[i] == '\\' ? "\\%03o" : "%c",
+			name[i]);
+}
+
+static void print_id(FILE *text, const struct map *map)
+{
+	unsigned int i;
+
+	fprintf(text, "%llx,", (unsigned long long)map->offset);
+	for (i = 0; i < map->id.build_id_size; i++)
+		fprintf(text, "%02x", map->id.build_id[i]);
 }
 
 /* Write one option: the number of mappings, then a line for each. */
-static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
+static void write_option(FILE *file, pid_t tid, const struct map *map, size_t nr)
 {
-	FILE *text, *file = data;
 	char *option;
 	size_t size, i;
+	FILE *text;
 
 	text = open_memstream(&option, &size);
 	if (!text)
@@ -72,7 +89,10 @@ static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 		fprintf(text, "%llx %llx ",
 			(unsigned long long)map_low(&map[i], i ? &map[i - 1] : NULL),
 			(unsigned long long)map[i].end);
-		print_name(text, map[i].name);
+		if (tid < 0)
+			print_id(text, &map[i]);
+		else
+			print_name(text, map[i].name);
 		putc('\n', text);
 	}
 	putc('\0', text);
@@ -81,6 +101,12 @@ static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
 	put(file, size, 4);
 	fwrite(option, size, 1, file);
 	free(option);
+}
+
+static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
+{
+	write_option(data, tid, map, nr);
+	write_option(data, -tid, map, nr);
 }
 
 /* Find the place in the last section of options where the offset of the next one belongs. */
@@ -174,23 +200,59 @@ static void extend(pid_t tid, const struct tracecmd_proc_addr_map *map, uint64_t
 	} while (next && !strcmp(next->lib_name, map->lib_name));
 }
 
+/* What print_name() has escaped. */
+static void scan_name(char *name, const char *from)
+{
+	unsigned int byte;
+	int at;
+
+	for (; *from; from += at) {
+		if (*from != '\\' || sscanf(from, "\\%3o%n", &byte, &at) != 1) {
+			byte = *from;
+			at = 1;
+		}
+		*name++ = byte;
+	}
+	*name = '\0';
+}
+
+/* What print_id() has written. */
+static void scan_id(struct map *map, const char *text)
+{
+	unsigned int byte;
+	int at = 0;
+
+	sscanf(text, "%" SCNx64 ",%n", &map->offset, &at);
+	while (map->id.build_id_size < sizeof(map->id.build_id) &&
+	       sscanf(text += at, "%2x%n", &byte, &at) == 1)
+		map->id.build_id[map->id.build_id_size++] = byte;
+}
+
+/* @place: NULL to ask only whether the address is mapped. It is valid until the next call. */
 bool procmaps_find(pid_t tid, uint64_t address, struct place *place)
 {
-	struct tracecmd_proc_addr_map *found = tracecmd_search_task_map(input, tid, address);
-	struct map map = { };
+	struct tracecmd_proc_addr_map *found = tracecmd_search_task_map(input, tid, address), *id;
+	static char name[LINE_BYTES + 1];
+	static struct map map;
 
-	if (!found)
-		return false;
+	if (!found || !place)
+		return found;
+	memset(&map, 0, sizeof(map));
 	map.start = found->start;
 	map.end = found->end;
-	map.name = found->lib_name;
+	map.name = name;
+	scan_name(name, found->lib_name);
+	id = tracecmd_search_task_map(input, -tid, address);
+	if (id)
+		scan_id(&map, id->lib_name);
 	map_place(&map, address, place);
-	if (!strcmp(place->kind, "file")) {
+	place->tid = tid;
+	if (!strcmp(place->kind, "file") && id) {
+		place->no_symbols = !map.id.build_id_size;
+	} else if (!strcmp(place->kind, "file")) {
 		extend(tid, found, &map.start, &map.end);
 		place->offset = address - map.start;
-		place->no_symbols = !symbols_file_offset(place->name, place->offset,
-							 map.end - map.start,
-							 &place->offset);
+		place->no_symbols = !symbols_file_offset(place, map.end - map.start);
 	}
 	return true;
 }

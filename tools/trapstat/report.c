@@ -30,7 +30,6 @@ static unsigned int vector_of(const struct traps_event *e)
 static void count(const struct traps_event *e)
 {
 	struct row row = { .vector = vector_of(e), .count = 1 };
-	struct place place;
 
 	row.cpu = e->cpu;
 	add(BY_CPU, &row);
@@ -46,7 +45,7 @@ static void count(const struct traps_event *e)
 	add(FROM, &row);
 	if (!(e->ip >> 63) && names_places()) {
 		user++;
-		unmapped += !procmaps_find(e->pid, e->ip, &place);
+		unmapped += !procmaps_find(e->pid, e->ip, NULL);
 	}
 	if (e->vector == VECTOR_PF) {
 		row.value = e->address & ~(PAGE_BYTES - 1ULL);

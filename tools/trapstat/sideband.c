@@ -35,7 +35,11 @@ static void handle(const struct perf_event_header *header)
 		struct perf_event_header header;
 		uint32_t pid, tid;
 		uint64_t start, len, offset;
-		uint32_t unused[8];	/* the file's device and inode, protection, flags */
+		union {
+			struct { uint32_t major, minor; uint64_t inode, generation; };
+			struct { uint8_t size, unused[3], build_id[20]; };
+		};
+		uint32_t protection, flags;
 		char name[];
 	} *map;
 	const struct { struct perf_event_header header; uint32_t pid, tid; char comm[]; } *comm;
@@ -59,6 +63,16 @@ static void handle(const struct perf_event_header *header)
 		area.end = map->start + map->len;
 		area.offset = map->offset;
 		area.name = (char *)map->name;
+		memset(&area.id, 0, sizeof(area.id));
+		if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+			area.id.build_id_size = map->size;
+			memcpy(area.id.build_id, map->build_id, sizeof(map->build_id));
+		} else {
+			area.id.major = map->major;
+			area.id.minor = map->minor;
+			area.id.inode = map->inode;
+			area.id.generation = map->generation;
+		}
 		maps_add(map->pid, &area);
 		break;
 	case PERF_RECORD_LOST:
@@ -131,6 +145,7 @@ static void ring_open(unsigned int cpu)
 		.mmap = 1,
 		.mmap_data = 1,
 		.mmap2 = 1,
+		.build_id = 1,
 		.comm = 1,
 		.task = 1,
 		.watermark = 1,

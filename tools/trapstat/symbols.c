@@ -1,227 +1,383 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * symbols.c - names addresses by the symbols of the kernel and of ELF files
+ *
+ * A file is known by its build ID, or else by its inode: a path has another file in another
+ * mount namespace, after an upgrade, and on another machine. It is opened when a name of it is
+ * printed, and not when it is mapped, because an open file keeps its file system mounted.
  */
-#include <errno.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
-#include <gelf.h>
+#include <libiberty/demangle.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
+#define ANCESTORS	8
+
 struct symbol {
 	uint64_t	start;
 	uint64_t	size;
+	bool		local;
 	char		*name;
 };
 
+/* A mapped file. Its addresses are those of its ELF tables. */
 struct image {
+	struct file_id	id;
 	char		*name;
+	bool		found;
+	const struct place *place;	/* for which it is looked for */
+	pid_t		tid;		/* the last one for which it was */
+	bool		asked;		/* debuginfod, which may take long */
 	GElf_Phdr	*segment;
 	size_t		nr_segments;
 	struct symbol	*symbol;
 	size_t		nr_symbols;
-	struct image	*next;
+	Dwfl		*dwfl;		/* source lines */
+	Dwfl_Module	*module;
+	GElf_Addr	bias;
 };
 
 static struct tep_handle *kernel;
-static struct image *images;
+static void *images;
 static find_place find;
-
-static char *read_file(const char *path)
-{
-	size_t size = 0, nr = 0, got;
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-
-	while (file) {
-		if (size - nr < 2) {
-			size = size ? 2 * size : 1 << 20;
-			text = allocate(text, size);
-		}
-		got = fread(text + nr, 1, size - nr - 1, file);
-		if (!got)
-			break;
-		nr += got;
-	}
-	if (!file)
-		return NULL;
-	fclose(file);
-	text[nr] = '\0';
-	return text;
-}
 
 /* Use the mappings and kernel symbols of a recording, and the files of this machine. */
 void symbols_recorded(struct tep_handle *tep)
 {
 	kernel = tep;
 	find = procmaps_find;
-	elf_version(EV_CURRENT);
 }
 
 /* Use the mappings of running processes and the symbols of the running kernel. */
 void symbols_live(void)
 {
-	char *text;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file;
 
 	find = maps_find;
-	elf_version(EV_CURRENT);
 	if (!options.table[FROM] || kernel)
 		return;
-	text = read_file("/proc/kallsyms");
+	file = fopen("/proc/kallsyms", "r");
 	kernel = tep_alloc();
-	if (!text || !kernel || tep_parse_kallsyms(kernel, text))
+	if (!file || getdelim(&text, &size, '\0', file) <= 0 || !kernel ||
+	    tep_parse_kallsyms(kernel, text))
 		note("no names of kernel functions: cannot read /proc/kallsyms");
+	if (file)
+		fclose(file);
 	free(text);
 }
 
+static int open_elf(const char *path, Elf **elf)
+{
+	struct stat status;
+	int fd = -1;
+
+	elf_version(EV_CURRENT);
+	/* open() of a device may do something; O_NONBLOCK: or wait for the writer of a fifo */
+	if (!stat(path, &status) && S_ISREG(status.st_mode))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL) : NULL;
+	return fd;
+}
+
+static void close_elf(int fd, Elf **elf)
+{
+	elf_end(*elf);
+	*elf = NULL;
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool read_build_id(Elf *elf, struct file_id *id)
+{
+	const void *bits;
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &bits) : 0;
+
+	memset(id, 0, sizeof(*id));
+	if (size <= 0 || (size_t)size > sizeof(id->build_id))
+		return false;
+	memcpy(id->build_id, bits, size);
+	id->build_id_size = size;
+	return true;
+}
+
+/* Set *@id to the file's build ID if it has one. */
+void symbols_identify(const char *path, struct file_id *id)
+{
+	struct file_id build_id;
+	Elf *elf;
+	int fd = open_elf(path, &elf);
+
+	if (read_build_id(elf, &build_id))
+		*id = build_id;
+	close_elf(fd, &elf);
+}
+
+/* Not in a recording of trace-cmd --proc-map. */
+static bool has_id(const struct image *image)
+{
+	return image->id.build_id_size || image->id.inode;
+}
+
+static bool is_same(const struct image *image, Elf *elf)
+{
+	struct file_id found;
+
+	if (image->id.build_id_size)
+		return read_build_id(elf, &found) && !memcmp(&found, &image->id, sizeof(found));
+	return !has_id(image) || maps_own_inode(elf_rawfile(elf, NULL), &image->id);
+}
+
+/* Takes over @path. */
+static int open_same(const struct image *image, char *path, char **name, Elf **elf)
+{
+	int fd = open_elf(path, elf);
+
+	if (*elf && is_same(image, *elf)) {
+		*name = path;
+		return fd;
+	}
+	close_elf(fd, elf);
+	free(path);
+	return -1;
+}
+
+/*
+ * Open the mapped file: by its path; by its path where the task, or a process that made it,
+ * sees it; by the mapping, because the file may be deleted; or by its build ID.
+ */
+static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		    char **file_name, Elf **elf)
+{
+	struct image *image = *data;
+	const struct map *map = image->place->map;
+	pid_t pid = image->place->tid;
+	unsigned int i;
+	int fd;
+
+	fd = open_same(image, print_string("%s", map->name), file_name, elf);
+	for (i = 0; fd < 0 && has_id(image) && pid && i < ANCESTORS; i++) {
+		fd = open_same(image, print_string("/proc/%d/root%s", pid, map->name), file_name,
+			       elf);
+		if (fd < 0)
+			fd = open_same(image, print_string("/proc/%d/map_files/%llx-%llx", pid,
+							   (unsigned long long)map->start,
+							   (unsigned long long)map->end),
+				       file_name, elf);
+		pid = maps_parent(pid);
+	}
+	if (fd >= 0 || image->asked)
+		return fd;
+	image->asked = true;
+	return dwfl_build_id_find_elf(module, data, name, base, file_name, elf);
+}
+
+/* The last one of several names of a function is the one to show: not local, short. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return y->local - x->local ?: (int)strlen(y->name) - (int)strlen(x->name) ?:
+	       strcmp(x->name, y->name);
 }
 
-static void read_symbols(struct image *image, Elf *elf, Elf_Scn *section, GElf_Shdr *head)
+/* dwfl_module_addrinfo() would go through all symbols for each address. */
+static void read_symbols(struct image *image)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t i, nr = head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
-	GElf_Sym symbol;
+	int i, nr = dwfl_module_getsymtab(image->module);
+	struct symbol *symbol;
+	GElf_Addr address;
 	const char *name;
+	GElf_Sym sym;
 
-	image->symbol = allocate(NULL, (nr + 1) * sizeof(*image->symbol));
-	for (i = 0; data && i < nr; i++) {
-		if (!gelf_getsym(data, i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
-		     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC))
+	image->symbol = allocate(NULL, ((nr > 0 ? nr : 0) + 1) * sizeof(*image->symbol));
+	for (i = 0; i < nr; i++) {
+		name = dwfl_module_getsym_info(image->module, i, &sym, &address, NULL, NULL, NULL);
+		if (!name || !*name || sym.st_shndx == SHN_UNDEF || !sym.st_size ||
+		    (GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC))
 			continue;
-		name = elf_strptr(elf, head->sh_link, symbol.st_name);
-		if (!name || !*name)
-			continue;
-		image->symbol[image->nr_symbols].start = symbol.st_value;
-		image->symbol[image->nr_symbols].size = symbol.st_size;
-		image->symbol[image->nr_symbols++].name = print_string("%s", name);
+		symbol = &image->symbol[image->nr_symbols++];
+		symbol->start = address - image->bias;
+		symbol->size = sym.st_size;
+		symbol->local = GELF_ST_BIND(sym.st_info) == STB_LOCAL;
+		symbol->name = print_string("%s", name);
 	}
 	qsort(image->symbol, image->nr_symbols, sizeof(*image->symbol), compare_symbols);
 }
 
-static void read_image(struct image *image, Elf *elf)
+static void read_segments(struct image *image, Elf *elf)
 {
-	Elf_Scn *section = NULL, *table = NULL;
-	GElf_Shdr head, table_head = { };
-	size_t i;
+	size_t i, nr;
 
-	if (elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &image->nr_segments)) {
-		image->nr_segments = 0;
+	if (elf_getphdrnum(elf, &nr))
 		return;
+	image->segment = allocate(NULL, (nr + 1) * sizeof(*image->segment));
+	for (i = 0; i < nr; i++) {
+		if (gelf_getphdr(elf, i, &image->segment[image->nr_segments]) &&
+		    image->segment[image->nr_segments].p_type == PT_LOAD)
+			image->nr_segments++;
 	}
-	image->segment = allocate(NULL, (image->nr_segments + 1) * sizeof(*image->segment));
-	for (i = 0; i < image->nr_segments; i++) {
-		if (!gelf_getphdr(elf, i, &image->segment[i]))
-			image->segment[i].p_type = PT_NULL;
-	}
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &head))
-			continue;
-		if (head.sh_type == SHT_SYMTAB || (head.sh_type == SHT_DYNSYM && !table)) {
-			table = section;
-			table_head = head;
-		}
-	}
-	if (table)
-		read_symbols(image, elf, table, &table_head);
 }
 
-static struct image *get_image(const char *name)
+/* Only source lines need the file later on. */
+static void read_image(struct image *image)
 {
-	struct image *image;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	void **data;
 	Elf *elf;
-	int fd;
 
-	for (image = images; image; image = image->next) {
-		if (!strcmp(image->name, name))
-			return image;
+	/* a download takes longer than an interval; only here, for -c passes it on */
+	if (find == maps_find)
+		unsetenv("DEBUGINFOD_URLS");
+	image->dwfl = dwfl_begin(&callbacks);
+	image->module = dwfl_report_module(image->dwfl, image->name, 0, INT64_MAX);
+	if (!image->module)
+		die("out of memory");
+	dwfl_module_info(image->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*data = image;
+	if (image->id.build_id_size)
+		dwfl_module_report_build_id(image->module, image->id.build_id,
+					    image->id.build_id_size, 0);
+	dwfl_report_end(image->dwfl, NULL, NULL);
+	elf = dwfl_module_getelf(image->module, &image->bias);
+	image->found = elf;
+	if (elf) {
+		read_segments(image, elf);
+		read_symbols(image);
 	}
-	image = allocate(NULL, sizeof(*image));
-	memset(image, 0, sizeof(*image));
-	image->name = print_string("%s", name);
-	image->next = images;
-	images = image;
-	/* O_NONBLOCK: do not wait for the writer of a fifo */
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	if (elf)
-		read_image(image, elf);
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
+	if (!elf || !options.lines) {
+		dwfl_end(image->dwfl);
+		image->dwfl = NULL;
+	}
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+
+	return memcmp(&x->id, &y->id, sizeof(x->id)) ?: strcmp(x->name, y->name);
+}
+
+/* A file that was not found may be where another task is. */
+static struct image *get_image(const struct place *place)
+{
+	struct image key = { .id = place->map->id, .name = (char *)place->name };
+	struct image **found = tfind(&key, &images, compare_images), *image;
+
+	if (found) {
+		image = *found;
+	} else {
+		image = allocate(NULL, sizeof(*image));
+		*image = key;
+		image->name = print_string("%s", place->name);
+		if (!tsearch(image, &images, compare_images))
+			die("out of memory");
+	}
+	if (!image->found && image->tid != place->tid) {
+		image->tid = place->tid;
+		image->place = place;
+		read_image(image);
+	}
 	return image;
 }
 
 /*
- * Convert @offset from the beginning of the mapping to an offset in the file. Returns false
- * if the file is missing or is not the mapped one: its mapping would not be @span long.
+ * Convert place->offset from the beginning of the mapping to an offset in the file. Returns
+ * false if the file is missing or is not the mapped one: its mapping would not be @span long.
  */
-bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file)
+bool symbols_file_offset(struct place *place, uint64_t span)
 {
-	struct image *image = get_image(file);
-	uint64_t start = UINT64_MAX, end = 0;
-	const GElf_Phdr *segment;
-	size_t i;
+	const struct image *image = get_image(place);
+	const GElf_Phdr *segment = image->segment, *end = segment + image->nr_segments;
+	uint64_t low = UINT64_MAX, high = 0, address;
 
-	for (i = 0; i < image->nr_segments; i++) {
-		segment = &image->segment[i];
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (segment->p_vaddr < start)
-			start = segment->p_vaddr & ~(PAGE_BYTES - 1ULL);
-		if (segment->p_vaddr + segment->p_filesz > end)
-			end = segment->p_vaddr + segment->p_filesz;
+	for (; segment < end; segment++) {
+		if (segment->p_vaddr < low)
+			low = segment->p_vaddr & ~(PAGE_BYTES - 1ULL);
+		if (segment->p_vaddr + segment->p_filesz > high)
+			high = segment->p_vaddr + segment->p_filesz;
 	}
-	if (start >= end || ((end - start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL)) != span)
+	if (low >= high || ((high - low + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL)) != span)
 		return false;
-	for (i = 0; i < image->nr_segments; i++) {
-		segment = &image->segment[i];
-		if (segment->p_type == PT_LOAD &&
-		    start + offset >= (segment->p_vaddr & ~(PAGE_BYTES - 1ULL)) &&
-		    start + offset < segment->p_vaddr + segment->p_filesz) {
-			*in_file = start + offset - segment->p_vaddr + segment->p_offset;
+	address = low + place->offset;
+	for (segment = image->segment; segment < end; segment++) {
+		if (address >= (segment->p_vaddr & ~(PAGE_BYTES - 1ULL)) &&
+		    address < segment->p_vaddr + segment->p_filesz) {
+			place->offset = address - segment->p_vaddr + segment->p_offset;
 			return true;
 		}
 	}
 	return false;
 }
 
-/* The function at @offset in a file, or NULL. */
-static const char *find_symbol(const char *file, uint64_t offset)
+/* C++ and Rust. */
+static char *demangled(const char *name)
 {
-	struct image *image = get_image(file);
-	size_t i, low = 0, high = image->nr_symbols, middle;
+	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI) ?:
+	       print_string("%s", name);
+}
+
+static char *source_of(const struct image *image, uint64_t address)
+{
+	Dwfl_Line *line = NULL;
+	const char *file;
+	int nr;
+
+	if (image->dwfl)
+		line = dwfl_module_getsrc(image->module, address + image->bias);
+	file = line ? dwfl_lineinfo(line, NULL, &nr, NULL, NULL, NULL) : NULL;
+	return file ? print_string(" %s:%d", file, nr) : print_string("%s", "");
+}
+
+/* The function, file and source line at a place in a file, or NULL. */
+static char *code_at(const struct place *place)
+{
+	const struct image *image = get_image(place);
+	size_t low = 0, high = image->nr_symbols, middle, i;
 	const struct symbol *symbol;
-	const GElf_Phdr *segment;
+	uint64_t address = place->offset;
+	char *name, *source, *text;
 
 	for (i = 0; i < image->nr_segments; i++) {
-		segment = &image->segment[i];
-		if (segment->p_type == PT_LOAD && offset >= segment->p_offset &&
-		    offset < segment->p_offset + segment->p_filesz)
+		if (address - image->segment[i].p_offset < image->segment[i].p_filesz)
 			break;
 	}
 	if (i == image->nr_segments)
 		return NULL;
-	offset += image->segment[i].p_vaddr - image->segment[i].p_offset;
+	address += image->segment[i].p_vaddr - image->segment[i].p_offset;
 
 	while (low < high) {
 		middle = (low + high) / 2;
-		if (image->symbol[middle].start <= offset)
+		if (image->symbol[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	symbol = low ? &image->symbol[low - 1] : NULL;
-	return symbol && offset < symbol->start + symbol->size ? symbol->name : NULL;
+	if (!symbol || address - symbol->start >= symbol->size)
+		return NULL;
+	name = demangled(symbol->name);
+	source = source_of(image, address);
+	text = print_string("%s (%s)%s", name, place->name, source);
+	free(name);
+	free(source);
+	return text;
 }
 
 /* Returns whether the place is known; if not, place->kind is "kernel" or "unknown". */
@@ -236,14 +392,12 @@ char *kernel_symbol(uint64_t address)
 {
 	const char *symbol = kernel ? tep_find_function(kernel, address) : NULL;
 
-	return symbol ? print_string("%s", symbol) :
-			print_string("0x%llx", (unsigned long long)address);
+	return symbol ? demangled(symbol) : print_string("0x%llx", (unsigned long long)address);
 }
 
 /* What raised the exception: function and file, file and offset, or address and task. */
 char *symbol_of_ip(const struct row *row)
 {
-	const char *symbol = NULL;
 	struct place place;
 	char *name, *text;
 
@@ -257,10 +411,9 @@ char *symbol_of_ip(const struct row *row)
 		return text;
 	}
 	if (!strcmp(place.kind, "file")) {
-		if (!place.no_symbols)
-			symbol = find_symbol(place.name, place.offset);
-		if (symbol)
-			return print_string("%s (%s)", symbol, place.name);
+		text = place.no_symbols ? NULL : code_at(&place);
+		if (text)
+			return text;
 	} else if (strcmp(place.kind, "other")) {
 		return print_string("%s+0x%llx (%s)", place.kind,
 				    (unsigned long long)place.offset, row->comm);

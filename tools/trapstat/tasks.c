@@ -170,8 +170,9 @@ char *task_cgroup(uint64_t id)
 		if (!name) {
 			/* it has been removed */
 			cgroups = allocate(cgroups, (nr_cgroups + 1) * sizeof(*cgroups));
-			cgroups[nr_cgroups] = (struct cgroup){ id, print_string("cgroup %llu",
-							       (unsigned long long)id) };
+			cgroups[nr_cgroups] = (struct cgroup){ id, options.metrics ?
+				print_string("removed") :
+				print_string("cgroup %llu", (unsigned long long)id) };
 			name = cgroups[nr_cgroups++].name;
 		}
 	}

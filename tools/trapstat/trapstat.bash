@@ -3,7 +3,7 @@
 
 _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
-	local options='-a -C -c -d -e -f -g -h -i -l -m -n -o -p -S -s -t -u -v --json --no-bpf --total --version --help'
+	local options='-a -C -c -d -e -f -g -h -i -l -m -n -o -p -S -s -t -u -v --json --lines --no-bpf --openmetrics --total --version --help'
 
 	# After -c, complete another command.
 	for ((i = 1; i < COMP_CWORD; i++)); do
@@ -18,11 +18,13 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --lines --help'
+
+	[[ ${COMP_WORDS[1]} == serve && $COMP_CWORD -gt 1 ]] && options='-C -e -g -p -S --no-bpf --help'
 	[[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]] && options='-a -C -d -e -f -g -h -l -n -p -S -s -t -v --no-bpf --help'
 
 	case $previous in
-	-o) COMPREPLY=($(compgen -f -- "$current")) ;;
+	-o | --openmetrics) COMPREPLY=($(compgen -f -- "$current")) ;;
 	-p) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current")) ;;
 	-g) COMPREPLY=($(compgen -W 'thread process command user cgroup' -- "$current")) ;;
 	-C | -e | -i | -m | -n | -S | -w) COMPREPLY=() ;;
@@ -32,7 +34,7 @@ _trapstat() {
 		elif [[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]]; then
 			COMPREPLY=($(compgen -f -- "$current"))
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'report top' -- "$current"))
+			COMPREPLY=($(compgen -W 'report serve top' -- "$current"))
 		fi
 		;;
 	esac

@@ -19,6 +19,7 @@
 #include "trapstat.h"
 
 #define MAX_FDS		1024
+#define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 
 static unsigned int nr_cpus;
@@ -110,13 +111,18 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
 	};
 	struct timespec timeout;
+	double serve;
 	size_t nr;
 	int ret;
 
 	for (;;) {
 		nr = 2 + tasks_poll(fds + 2, MAX_PIDS);
-		nr += sideband_poll(fds + nr, MAX_FDS - nr);
+		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
+		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
+		serve = serve_timeout();
+		if (serve >= 0 && (!next || now() + serve < next))
+			next = now() + serve;
 		left = next - now() > 0 ? next - now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
@@ -126,6 +132,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			if (fds[0].revents)
 				bpf_drain(&current);
 		}
+		serve_run();
 		if (options.screen && ret > 0 && fds[1].revents & (POLLHUP | POLLERR))
 			stopped_by = SIGHUP;
 		if (child && stopped_by)
@@ -252,6 +259,43 @@ static int run_reports(const sigset_t *waiting)
 	return status;
 }
 
+/* The counts since the start */
+static const struct sample *read_total(void)
+{
+	read_counts(false);
+	sample_add(&total, &current);
+	sample_free(&current);
+	sample_merge(&total);
+	return &total;
+}
+
+static int run_metrics(const sigset_t *waiting)
+{
+	bool end = false, saved;
+	double deadline = now();
+	unsigned long i;
+
+	total.no_flags = instance;
+	metrics_begin(&total);
+	if (options.serve) {
+		serve_start(options.serve, read_total);
+		wait_until(0, waiting);
+		serve_stop();
+		return 0;
+	}
+	saved = metrics_save(options.openmetrics, read_total());
+	if (!saved)
+		return STATUS_FAILED;
+	for (i = 0; !end && (!options.count || i < options.count); i++) {
+		deadline += options.interval;
+		end = wait_until(deadline, waiting);
+		saved = metrics_save(options.openmetrics, read_total());
+		if (now() > deadline + options.interval)
+			deadline = now();
+	}
+	return saved ? 0 : STATUS_FAILED;
+}
+
 static int run_command(const sigset_t *waiting)
 {
 	int status, ret;
@@ -304,7 +348,8 @@ static void start_names(void)
 
 	if (places)
 		symbols_live();
-	if (!sideband && (places || options.table[TASKS] || options.record)) {
+	if (!sideband && (places || options.record ||
+			  (options.table[TASKS] && options.group < USER))) {
 		sideband_start(nr_cpus);
 		sideband = true;
 	}
@@ -389,7 +434,8 @@ static int run(void)
 	if (options.screen)
 		run_screen(&waiting);
 	else
-		status = options.command ? run_command(&waiting) : run_reports(&waiting);
+		status = options.metrics ? run_metrics(&waiting) :
+			 options.command ? run_command(&waiting) : run_reports(&waiting);
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
 	bpf_stop();
@@ -400,13 +446,16 @@ static int run(void)
 int main(int argc, char **argv)
 {
 	bool report = argc > 1 && !strcmp(argv[1], "report");
+	bool serve = argc > 1 && !strcmp(argv[1], "serve");
 	sigset_t none;
 	int status;
 
 	setlocale(LC_CTYPE, "");
 	options.screen = argc > 1 && !strcmp(argv[1], "top");
-	argc -= report || options.screen;
-	argv += report || options.screen;
+	argc -= report || serve || options.screen;
+	argv += report || serve || options.screen;
+	if (serve)
+		options.serve = DEFAULT_ADDRESS;
 	parse_options(argc, argv, report);
 	if (report) {
 		if (options.export)

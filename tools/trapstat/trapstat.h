@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <poll.h>
 #include <sys/types.h>
 #include <linux/types.h>
@@ -47,8 +48,12 @@ struct options {
 	unsigned long	entries;
 	unsigned long	buffer_kb;
 	const char	*record;
+	const char	*openmetrics;	/* file */
+	const char	*serve;		/* address */
+	bool		metrics;	/* one of both */
 	bool		screen;
 	bool		stacks;
+	bool		lines;
 	/* not for report */
 	pid_t		pids[MAX_PIDS];
 	size_t		nr_pids;
@@ -220,12 +225,26 @@ void sideband_start(unsigned int nr_cpus);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
 
+/*
+ * What tells a file from any other of the same name: its build ID, which is the same on all
+ * machines, or else its inode. Compared as a whole.
+ */
+struct file_id {
+	uint8_t		build_id[20];	/* the rest is 0 if it is known */
+	uint32_t	build_id_size;
+	uint32_t	major;
+	uint32_t	minor;
+	uint64_t	inode;
+	uint64_t	generation;	/* 0 if it is not known */
+};
+
 /* maps.c: the file or area of a task's address, the name of a task */
 struct map {
 	uint64_t	start;
 	uint64_t	end;
 	uint64_t	offset;
 	char		*name;
+	struct file_id	id;		/* of executable mappings */
 };
 
 struct place {
@@ -233,9 +252,12 @@ struct place {
 	const char	*name;
 	uint64_t	offset;
 	bool		no_symbols;	/* this machine does not have the mapped file */
+	const struct map *map;
+	pid_t		tid;
 };
 
 void maps_fork(pid_t pid, pid_t parent, pid_t tid);
+pid_t maps_parent(pid_t tid);
 void maps_exit(pid_t tid);
 void maps_rename(pid_t tid, const char *comm);
 void maps_add(pid_t pid, const struct map *map);
@@ -245,6 +267,7 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
+bool maps_own_inode(const void *address, const struct file_id *id);
 bool map_is_stack(const struct map *map);
 uint64_t map_low(const struct map *map, const struct map *below);
 void map_place(const struct map *map, uint64_t address, struct place *place);
@@ -261,7 +284,8 @@ typedef bool (*find_place)(pid_t tid, uint64_t address, struct place *place);
 
 void symbols_live(void);
 void symbols_recorded(struct tep_handle *tep);
-bool symbols_file_offset(const char *file, uint64_t offset, uint64_t span, uint64_t *in_file);
+void symbols_identify(const char *path, struct file_id *id);
+bool symbols_file_offset(struct place *place, uint64_t span);
 char *symbol_of_ip(const struct row *row);
 char *kernel_symbol(uint64_t address);
 char *name_of_page(const struct row *row, const char **kind);
@@ -290,6 +314,18 @@ void screen_close(void);
 /* output.c */
 int output(const struct sample *sample);
 void output_flush(void);
+
+/* metrics.c: the counts since the start */
+void metrics_begin(struct sample *counts);
+void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics);
+bool metrics_save(const char *path, const struct sample *counts);
+
+/* serve.c */
+void serve_start(const char *where, const struct sample *(*read)(void));
+int serve_fd(void);
+double serve_timeout(void);
+void serve_run(void);
+void serve_stop(void);
 
 /* json.c */
 void json_string(const char *text);

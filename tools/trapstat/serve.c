@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * serve.c - answers HTTP requests for /metrics, by libmicrohttpd, in the loop of trapstat
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "trapstat.h"
+
+#define MAX_CONNECTIONS	16U
+#define TIMEOUT		10U	/* s: of a client that does not go on */
+#define OPENMETRICS	"application/openmetrics-text"
+#define TEXT		"text/plain"
+
+static struct MHD_Daemon *server;
+static const struct sample *(*read_counts)(void);
+
+/* The weight that the header Accept gives to @type, in version 1.0.0 or any; 0: none */
+static double weight(const char *accept, const char *type)
+{
+	double heaviest = 0, q;
+	size_t len = strlen(type), end;
+	char *range, *at;
+
+	for (; *accept; accept += end + (accept[end] == ',')) {
+		accept += strspn(accept, " \t");
+		end = strcspn(accept, ",");
+		if (strncasecmp(accept, type, len) || !strchr(" \t;,", accept[len]))
+			continue;
+		range = print_string("%.*s", (int)end, accept);
+		at = strcasestr(range, "version=");
+		q = at && strncmp(at, "version=1.0.0", 13) && !strcmp(type, OPENMETRICS) ? 0 : 1;
+		at = strcasestr(range, "q=");
+		if (at)
+			q *= strtod(at + 2, NULL);
+		if (q > heaviest)
+			heaviest = q;
+		free(range);
+	}
+	return heaviest;
+}
+
+static enum MHD_Result send_text(struct MHD_Connection *client, unsigned int status, char *text,
+				 size_t size, const char *type)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result ret;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	ret = MHD_queue_response(client, status, response);
+	MHD_destroy_response(response);
+	return ret;
+}
+
+static enum MHD_Result answer(void *data, struct MHD_Connection *client, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_size, void **request)
+{
+	const char *accept = MHD_lookup_connection_value(client, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_ACCEPT) ?: "";
+	bool openmetrics = weight(accept, OPENMETRICS) > weight(accept, TEXT);
+	bool get = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+	unsigned int status = MHD_HTTP_OK;
+	static bool seen;
+	char *text = NULL;
+	size_t size;
+	FILE *file;
+
+	(void)data;
+	(void)version;
+	(void)upload;
+	(void)upload_size;
+	/* An answer to the first call, which comes before the whole request, ends the connection. */
+	if (get && !*request) {
+		*request = &seen;
+		return MHD_YES;
+	}
+	file = open_memstream(&text, &size);
+	if (!file)
+		die("out of memory");
+	if (!get) {
+		status = MHD_HTTP_METHOD_NOT_ALLOWED;
+		fputs("GET and HEAD only\n", file);
+	} else if (strcmp(url, "/metrics")) {
+		status = MHD_HTTP_NOT_FOUND;
+		fputs("/metrics only\n", file);
+	} else {
+		metrics_write(file, read_counts(), openmetrics);
+	}
+	if (fclose(file))
+		die("out of memory");
+	return send_text(client, status, text, size,
+			 status != MHD_HTTP_OK ? "text/plain; charset=utf-8" :
+			 openmetrics ? OPENMETRICS "; version=1.0.0; charset=utf-8" :
+				       "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* A listening socket for ADDRESS:PORT, [ADDRESS]:PORT or :PORT, which is any address */
+static int listen_at(const char *where)
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+					.ai_socktype = SOCK_STREAM };
+	char *host = print_string("%s", where), *port = strrchr(host, ':'), *name = host;
+	struct addrinfo *address;
+	int fd, one = 1;
+
+	if (!port || !port[1])
+		bad_usage("serve: %s is not ADDRESS:PORT", where);
+	*port++ = '\0';
+	if (*name == '[' && name[strlen(name) - 1] == ']') {
+		name[strlen(name) - 1] = '\0';
+		name++;
+	}
+	if (getaddrinfo(*name ? name : NULL, port, &hints, &address))
+		bad_usage("serve: %s is not ADDRESS:PORT, both as numbers", where);
+	fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, MAX_CONNECTIONS))
+		die("serve: %s: %s", where, strerror(errno));
+	freeaddrinfo(address);
+	free(host);
+	return fd;
+}
+
+/* @read: gives the counts since the start */
+void serve_start(const char *where, const struct sample *(*read)(void))
+{
+	read_counts = read;
+	server = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, NULL,
+				  MHD_OPTION_LISTEN_SOCKET, listen_at(where),
+				  MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+				  MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT, MHD_OPTION_END);
+	if (!server)
+		die("serve: %s: cannot start the server", where);
+}
+
+int serve_fd(void)
+{
+	return server ? MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd : -1;
+}
+
+/* Seconds until serve_run() has to be called; a negative number: when serve_fd() is ready */
+double serve_timeout(void)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	return server && MHD_get_timeout(server, &ms) == MHD_YES ? ms / 1e3 : -1;
+}
+
+void serve_run(void)
+{
+	if (server)
+		MHD_run(server);
+}
+
+void serve_stop(void)
+{
+	if (server)
+		MHD_stop_daemon(server);
+	server = NULL;
+}
