@@ -165,7 +165,7 @@ static void check_use(const char *given, bool report, bool command)
 	}
 	if (options.export && !report)
 		bad_usage("--%s: only of a report", options.export->name);
-	if (options.lines && !table[FROM] && !table[WORST] && !options.export)
+	if (options.lines && !table[FROM] && !table[WORST] && !options.export && !options.screen)
 		bad_usage("--lines: only with -s%s", report ? ", -w or an export" : "");
 	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
@@ -179,8 +179,8 @@ static void check_screen(const char *given)
 		nr += options.table[i];
 	if (nr > 1)
 		bad_usage("top: one table at a time");
-	if (options.json || options.total)
-		bad_usage("top: without --json and --total");
+	if (options.json || options.openmetrics || options.total)
+		bad_usage("top: without --json, --openmetrics and --total");
 	if (!given['n'])
 		options.top = 1000;
 }
@@ -310,11 +310,11 @@ void parse_options(int argc, char **argv, bool report)
 			  options.export->name);
 	if (options.openmetrics && report)
 		bad_usage("--openmetrics: not of a report");
-	if (options.serve || options.openmetrics)
-		check_metrics(given);
-	check_use(given, report, command);
 	if (options.screen)
 		check_screen(given);
+	else if (options.serve || options.openmetrics)
+		check_metrics(given);
+	check_use(given, report, command);
 	options.table[BY_CPU] |= i == TABLES && !options.metrics;
 	if (report) {
 		if (optind == argc)
