@@ -325,6 +325,8 @@ static void start_counting(void)
 			tasks_each(options.pids, options.nr_pids, bpf_count_task);
 		return;
 	}
+	if (options.serve && geteuid())
+		die("serve: cannot count by BPF: %s; histograms need root", why);
 	if (options.table[TASKS] && options.group != THREAD && options.group != COMMAND)
 		die("-g: threads and commands only, as histograms count (BPF: %s)", why);
 	if (options.table[OUTCOMES])
