@@ -10,7 +10,7 @@ is_built() {
 	make -s -f "$root/ci/checks/objects.mk" srctree="$tree" O="$out" dir="$1" 2>/dev/null |
 		tr ' ' '\n' | grep -qxF "$2" || return 1
 	case $1 in
-	arch/x86) ;;
+	arch/x86 | arch/arm64) grep -qix "CONFIG_${1#arch/}=y" "$out/.config" ;;
 	*/*) is_built "${1%/*}" "${1##*/}/" ;;
 	esac
 }
