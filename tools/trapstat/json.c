@@ -17,16 +17,20 @@ static struct json_object *rows;	/* of the table that is made */
 /* Names may be any bytes, JSON must be UTF-8: what is not becomes \xNN. */
 static struct json_object *string(const char *text)
 {
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	char *valid = allocate(NULL, 4 * strlen(text) + 1), *to = valid;
 	struct json_object *object;
+	uint32_t code;
 	int len, i;
 
 	while (*text) {
 		len = (unsigned char)*text < 0x80 ? 1 : (*text & 0xe0) == 0xc0 ? 2 :
 		      (*text & 0xf0) == 0xe0 ? 3 : (*text & 0xf8) == 0xf0 ? 4 : 0;
+		code = *text & (len == 1 ? 0x7f : 0x7f >> len);
 		for (i = 1; i < len && (text[i] & 0xc0) == 0x80; i++)
-			;
-		if (len && i == len) {
+			code = code << 6 | (text[i] & 0x3f);
+		if (len && i == len && code >= lowest[len] && code <= 0x10ffff &&
+		    (code < 0xd800 || code > 0xdfff)) {
 			to = mempcpy(to, text, len);
 			text += len;
 		} else {

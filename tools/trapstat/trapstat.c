@@ -182,8 +182,11 @@ static void find_cpus(void)
 	read_cpus("online", true);
 }
 
+static double read_at;	/* when the counts were read: the end of an interval, and begin of the next */
+
 static void read_counts(bool last)
 {
+	read_at = now();
 	if (instance)
 		hist_read(instance, &current, last);
 	else
@@ -198,7 +201,7 @@ static void complete(struct sample *sample, double begin, const char *title)
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	sample->time = time.tv_sec + time.tv_nsec / 1e9;
-	sample->seconds = now() - begin;
+	sample->seconds = (read_at > begin ? read_at : now()) - begin;
 	sample->title = title;
 	sample->rates = !title;
 	sample->source = source;
@@ -244,13 +247,13 @@ static int run_reports(const sigset_t *waiting)
 			status = ret ? ret : status;
 		}
 		sample_free(&current);
-		begin = now();
+		begin = read_at;
 		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
 			stopped_by = SIGPIPE;
 			return status;
 		}
-		if (options.interval && begin > deadline + options.interval)
-			deadline = begin;
+		if (options.interval && now() > deadline + options.interval)
+			deadline = now();
 	}
 	if (sum) {
 		ret = report(&total, start, options.command ? options.command[0] : "total");
@@ -302,6 +305,8 @@ static int run_command(const sigset_t *waiting)
 
 	command_go();
 	ret = run_reports(waiting);
+	if (stopped_by)		/* a closed pipe */
+		kill(child, stopped_by);
 	if (waitpid(child, &status, 0) != child)
 		die("%s: %s", options.command[0], strerror(errno));
 	if (WIFSIGNALED(status))
