@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <tracefs.h>
+#include <unistd.h>
 #include "counter.skel.h"
 #include "trapstat.h"
 
@@ -35,25 +37,6 @@ static int no_message(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-/* Where sched_process_fork has the child's PID */
-static int child_pid_offset(void)
-{
-	static const char name[] = "sched_process_fork";
-	struct tep_handle *tep = tep_alloc();
-	struct tep_format_field *field;
-	int size, offset = 0;
-	char *text;
-
-	text = tracefs_event_file_read(NULL, "sched", name, "format", &size);
-	if (tep && text && !tep_parse_event(tep, text, size, "sched")) {
-		field = tep_find_field(tep_find_event_by_name(tep, "sched", name), "child_pid");
-		offset = field ? field->offset : 0;
-	}
-	free(text);
-	tep_free(tep);
-	return offset;
-}
-
 static int no_wake(void *context, void *data, size_t size)
 {
 	(void)context;
@@ -62,7 +45,7 @@ static int no_wake(void *context, void *data, size_t size)
 	return 0;
 }
 
-static const char *configure(void)
+static void configure(void)
 {
 	bool keys = options.table[TASKS] || options.table[ADDRESSES] || options.table[FROM];
 	bool some_tasks = options.nr_pids || options.command;
@@ -91,27 +74,29 @@ static const char *configure(void)
 		bpf_program__set_autoload(skel->progs.mm_fault, false);
 	if (some_tasks) {
 		bpf_map__set_max_entries(skel->maps.tasks, MAX_TASKS);
-		skel->rodata->child_pid_at = child_pid_offset();
-		if (!skel->rodata->child_pid_at)
-			return "sched:sched_process_fork has no child_pid";
 	} else {
 		bpf_program__set_autoload(skel->progs.sched_process_fork, false);
+		bpf_program__set_autoload(skel->progs.sched_prepare_exec, false);
 		bpf_program__set_autoload(skel->progs.sched_process_exit, false);
+		bpf_program__set_autoload(skel->progs.sched_process_free, false);
 	}
-	return NULL;
 }
 
 /* Returns why this cannot be, or NULL: then bpf_go() makes it count. */
 const char *bpf_start(void)
 {
-	const char *why;
+	const char *why = NULL;
 
+#ifndef __x86_64__
+	return "the programs are for x86-64";
+#endif
 	libbpf_set_print(no_message);
 	skel = counter_bpf__open();
-	why = skel ? configure() : strerror(errno);
-	if (!why && counter_bpf__load(skel))
+	if (skel)
+		configure();
+	if (!skel || counter_bpf__load(skel)) {
 		why = strerror(errno);
-	if (!why) {
+	} else {
 		spare = bpf_map__fd(skel->maps.table1);
 		ring = ring_buffer__new(bpf_map__fd(skel->maps.wake), no_wake, NULL, NULL);
 		if (!ring)
@@ -132,13 +117,17 @@ void bpf_go(void)
 		die("cannot attach BPF programs to the events: %s", strerror(errno));
 }
 
+/* Its TID is another task's one day: if it has ended meanwhile, no program has seen that. */
 void bpf_count_task(pid_t tid)
 {
-	__u32 key = tid;
+	int tasks = bpf_map__fd(skel->maps.tasks);
+	__u64 key = tid;
 	__u8 one = 1;
 
-	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tasks), &key, &one, BPF_ANY))
+	if (bpf_map_update_elem(tasks, &key, &one, BPF_ANY))
 		die("cannot count the task %d: %s", tid, strerror(errno));
+	if (syscall(SYS_tkill, tid, 0) && errno == ESRCH)
+		bpf_map_delete_elem(tasks, &key);
 }
 
 int bpf_wake_fd(void)
@@ -150,13 +139,19 @@ static void add_key(struct sample *sample, const struct count_key *key, const st
 {
 	struct row row = { .vector = key->vector, .pid = key->pid, .value = key->value,
 			   .count = count->count, .sum = count->ns };
+	bool of_process = key->by != BY_TASK || options.group == PROCESS;
 	const char *comm = NULL;
+	char *process = NULL;
 
+	row.kernel = key->by == BY_IP && !key->user;
 	if (key->by == BY_TASK && options.group == COMMAND)
 		comm = key->comm;
-	else if (key->by != BY_TASK || options.group < COMMAND)
+	else if (of_process || options.group == THREAD)
 		comm = maps_comm(key->pid);
-	memcpy(row.comm, comm ?: count->comm, COMM_LEN - 1);
+	if (!comm && of_process)
+		comm = process = task_comm(key->pid);
+	strncpy(row.comm, comm ?: count->comm, COMM_LEN - 1);
+	free(process);
 	sample_add_line(sample, tables[key->by], &row);
 }
 
@@ -179,6 +174,7 @@ void bpf_drain(struct sample *sample)
 		die("cannot change the BPF programs' table: %s", strerror(errno));
 	spare = full;
 	sideband_read();
+	tasks_read();
 	do {
 		nr = BATCH;
 		ret = bpf_map_lookup_and_delete_batch(full, first ? NULL : &at, &at, keys, counts,
@@ -227,6 +223,8 @@ static void add_slot(struct sample *sample, unsigned int key, const struct count
 		outcome->ran += now[cpu].ran - old[cpu].ran;
 		for (i = 0; i < FLAGS; i++)
 			outcome->flag[i] += now[cpu].flag[i] - old[cpu].flag[i];
+		if (now[cpu].longest > outcome->longest)
+			outcome->longest = now[cpu].longest;
 		rows_add(&sample->rows[BY_CPU], &(struct row){ .vector = row.vector, .cpu = cpu,
 							       .count = on_cpu });
 	}
@@ -278,8 +276,7 @@ void bpf_read(struct sample *sample)
 		add_slot(sample, skel->bss->key_of[slot], before[slot]);
 		memcpy(before[slot], now, size);
 	}
-	for (i = 0; i < TABLES; i++)
-		sample->missing[i] += uncounted - uncounted_before;
+	sample->uncounted += uncounted - uncounted_before;
 	uncounted_before = uncounted;
 	if (skel->bss->lost_tasks && !told) {
 		note("children are not counted: more than %d tasks at once", MAX_TASKS);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@ static const char *name;
 
 static void run(char **argv)
 {
-	sigset_t none;
 	char byte;
 	int error;
 
@@ -23,9 +21,7 @@ static void run(char **argv)
 	close(failed[0]);
 	if (read(go[0], &byte, 1) != 1)
 		_exit(STATUS_FAILED);
-	signal(SIGPIPE, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	restore_signals();
 	execvp(argv[0], argv);
 	error = errno;
 	_exit(write(failed[1], &error, sizeof(error)) != sizeof(error));

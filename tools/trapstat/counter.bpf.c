@@ -12,9 +12,10 @@
 #include <bpf/bpf_helpers.h>
 #include "counter.h"
 
-#define VSYSCALL	0xffffffffff600000ULL
 #define PF		14
+#define PF_USER		4	/* of the error code: raised in user mode */
 #define PAGE_MASK	(~4095ULL)
+#define CS		17	/* in struct pt_regs */
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -22,7 +23,7 @@ const volatile bool of_tasks, of_cpus, by_task, by_page, by_ip, mm_faults;
 const volatile __u32 group;
 const volatile __u64 vectors = ~0ULL;
 const volatile __u64 cpus[8192 / 64];
-const volatile __u32 child_pid_at, watermark;
+const volatile __u32 watermark;
 
 __u8 slot_of[VECTORS * RESULTS];	/* 0: none yet */
 __u16 key_of[SLOTS];			/* vector * RESULTS + result */
@@ -56,9 +57,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, __u32);
+	__type(key, __u64);
 	__type(value, __u8);
-} tasks SEC(".maps");
+} tasks SEC(".maps");		/* by TID, or by the address of task_struct */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -129,7 +130,24 @@ static __always_inline void add_key(void *table, const struct count_key *key, __
 	}
 }
 
-static __always_inline void add_keys(__u32 vector, __u64 ip, __u64 address, __u64 duration)
+/*
+ * Returns whether it was raised in user mode. User mode may jump to any address, and the
+ * kernel may by mistake, so that the registers decide where ip and error code do not agree.
+ */
+static __always_inline bool in_user_mode(__u32 vector, __u64 regs, __u64 ip, __u64 error_code)
+{
+	unsigned long cs = 0;
+
+	if (vector == MM_FAULT)
+		return false;
+	if ((__s64)ip >= 0 && (vector != PF || error_code & PF_USER))
+		return true;
+	bpf_probe_read_kernel(&cs, sizeof(cs), (unsigned long *)regs + CS);
+	return cs & 3;
+}
+
+static __always_inline void add_keys(__u32 vector, __u64 ip, bool user, __u64 address,
+				     __u64 duration)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct count_key key = { .vector = vector };
@@ -161,31 +179,37 @@ static __always_inline void add_keys(__u32 vector, __u64 ip, __u64 address, __u6
 	}
 	if (by_ip && vector != MM_FAULT) {
 		key.by = BY_IP;
+		key.user = user;
 		key.value = ip;
 		add_key(table, &key, duration);
 	}
 }
 
-static __always_inline int count(__u32 vector, __u64 ip, __u64 address, __u32 result,
-				 __u32 flags, __u64 duration)
+static __always_inline bool is_counted(void)
+{
+	__u64 task = bpf_get_current_task(), tid = (__u32)bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&tasks, &task) || bpf_map_lookup_elem(&tasks, &tid);
+}
+
+static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error_code,
+				 __u64 address, __u32 result, __u32 flags, __u64 duration)
 {
 	struct counter *counter;
-	__u32 key, slot, task, bucket;
+	__u32 key, slot, cpu, bucket;
+	bool user;
 
 	if (vector >= VECTORS || result >= RESULTS)
 		return 0;
 	if (vector == MM_FAULT ? !mm_faults : !(vectors >> vector & 1))
 		return 0;
 	if (of_cpus) {
-		task = bpf_get_smp_processor_id();
-		if (task < 64 * sizeof(cpus) / sizeof(*cpus) && !(cpus[task / 64] >> (task % 64) & 1))
+		cpu = bpf_get_smp_processor_id();
+		if (cpu < 64 * sizeof(cpus) / sizeof(*cpus) && !(cpus[cpu / 64] >> (cpu % 64) & 1))
 			return 0;
 	}
-	if (of_tasks) {
-		task = bpf_get_current_pid_tgid();
-		if (!bpf_map_lookup_elem(&tasks, &task))
-			return 0;
-	}
+	if (of_tasks && !is_counted())
+		return 0;
 	key = vector * RESULTS + result;
 	slot = slot_of[key];
 	if (!slot)
@@ -193,7 +217,8 @@ static __always_inline int count(__u32 vector, __u64 ip, __u64 address, __u32 re
 	counter = bpf_map_lookup_elem(&counters, &slot);
 	if (!counter)
 		return 0;
-	if ((__s64)ip >= 0 || (ip & PAGE_MASK) == VSYSCALL)
+	user = in_user_mode(vector, regs, ip, error_code);
+	if (user)
 		counter->user++;
 	if (flags) {
 		for (bucket = 0; bucket < FLAGS; bucket++)
@@ -206,48 +231,76 @@ static __always_inline int count(__u32 vector, __u64 ip, __u64 address, __u32 re
 	bucket = bucket_of(duration);
 	if (bucket < BUCKETS)
 		counter->bucket[bucket]++;
+	if (bucket == BUCKETS - 1 && duration > counter->longest)
+		counter->longest = duration;
 	if (by_task || by_page || by_ip)
-		add_keys(vector, ip, address, duration);
+		add_keys(vector, ip, user, address, duration);
 	return 0;
 }
 
 SEC("raw_tp/trap_exit")
 int trap_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(ctx->args[2], ctx->args[1], 0, ctx->args[5], ctx->args[6], ctx->args[7]);
+	return count(ctx->args[2], ctx->args[0], ctx->args[1], 0, 0, ctx->args[5], ctx->args[6],
+		     ctx->args[7]);
 }
 
 SEC("raw_tp/page_fault_exit")
 int page_fault_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(PF, ctx->args[1], ctx->args[2], ctx->args[4], ctx->args[5], ctx->args[6]);
+	return count(PF, ctx->args[0], ctx->args[1], ctx->args[3], ctx->args[2], ctx->args[4],
+		     ctx->args[5], ctx->args[6]);
 }
 
 SEC("raw_tp/mm_fault")
 int mm_fault(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(MM_FAULT, 0, ctx->args[1], ctx->args[3], ctx->args[4], ctx->args[5]);
+	return count(MM_FAULT, 0, 0, 0, ctx->args[1], ctx->args[3], ctx->args[4], ctx->args[5]);
+}
+
+static __always_inline void count_task(__u64 task)
+{
+	__u8 one = 1;
+
+	if (bpf_map_update_elem(&tasks, &task, &one, BPF_ANY))
+		__sync_fetch_and_add(&lost_tasks, 1);
 }
 
 /* A task that is counted has a child, which is counted, too. */
-SEC("tp/sched/sched_process_fork")
-int sched_process_fork(void *ctx)
+SEC("raw_tp/sched_process_fork")
+int sched_process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 parent = bpf_get_current_pid_tgid(), child = 0;
-	__u8 one = 1;
-
-	if (bpf_map_lookup_elem(&tasks, &parent)) {
-		bpf_probe_read_kernel(&child, sizeof(child), ctx + child_pid_at);
-		if (bpf_map_update_elem(&tasks, &child, &one, BPF_ANY))
-			__sync_fetch_and_add(&lost_tasks, 1);
-	}
+	if (is_counted())
+		count_task(ctx->args[1]);
 	return 0;
 }
 
-SEC("tp/sched/sched_process_exit")
+/* execve() and the end of a task change whose TID it is. */
+static __always_inline int leave_tid(void)
+{
+	__u64 tid = (__u32)bpf_get_current_pid_tgid();
+
+	if (!bpf_map_delete_elem(&tasks, &tid))
+		count_task(bpf_get_current_task());
+	return 0;
+}
+
+SEC("raw_tp/sched_prepare_exec")
+int sched_prepare_exec(void *ctx __attribute__((unused)))
+{
+	return leave_tid();
+}
+
+SEC("raw_tp/sched_process_exit")
 int sched_process_exit(void *ctx __attribute__((unused)))
 {
-	__u32 task = bpf_get_current_pid_tgid();
+	return leave_tid();
+}
+
+SEC("raw_tp/sched_process_free")
+int sched_process_free(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0];
 
 	bpf_map_delete_elem(&tasks, &task);
 	return 0;

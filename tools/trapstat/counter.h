@@ -26,6 +26,7 @@ struct counter {
 	__u64	waited;		/* ns of those that slept or were preempted */
 	__u64	ran;		/* ns of the others */
 	__u64	flag[FLAGS];
+	__u64	longest;	/* ns, of the last bucket */
 	__u64	bucket[BUCKETS];
 };
 
@@ -38,7 +39,7 @@ enum { BY_TASK = 1, BY_PAGE, BY_IP };
 struct count_key {
 	__u8	by;
 	__u8	vector;
-	__u16	unused;
+	__u16	user;		/* BY_IP: raised in user mode */
 	__u32	pid;		/* the process or, of BY_TASK, what is counted by */
 	union {
 		__u64	value;	/* page, ip, cgroup */

@@ -178,6 +178,7 @@ static bool read_key(const char **text, enum key key, struct row *row)
 		row->value = value;
 	} else if (key == IP) {
 		row->value = value;
+		row->kernel = value >> 63;	/* most likely: user mode may jump there */
 	} else if (key == VECTOR) {
 		row->vector = value;
 	} else if (key == CPU) {

@@ -124,7 +124,8 @@ static void add_latency(const struct sample *sample, unsigned int vector, unsign
 	for (i = 0; i < d->buckets.nr; i++) {
 		bucket = json_object_new_array();
 		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].low));
-		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].value));
+		json_object_array_add(bucket, d->buckets.row[i].value == UINT64_MAX ? NULL :
+				      json_object_new_uint64(d->buckets.row[i].value));
 		json_object_array_add(bucket, json_object_new_uint64(d->buckets.row[i].count));
 		json_object_array_add(buckets, bucket);
 	}
@@ -143,7 +144,8 @@ static void add_outcomes(const struct sample *sample)
 		row = new_vector_row(o->vector);
 		add_string(row, "result", result_name(o->result));
 		add_number(row, "count", o->count);
-		add_number(row, "user", o->user);
+		if (o->vector != VECTOR_NONE)
+			add_number(row, "user", o->user);
 		add_number(row, "ran", o->ran);
 		add_number(row, "waited", o->waited);
 		flags = json_object_new_object();
@@ -259,7 +261,7 @@ static struct json_object *new_table(const struct sample *sample, enum table whi
 {
 	struct json_object *table = json_object_new_object();
 
-	add_number(table, "missing", sample->missing[which]);
+	add_number(table, "missing", sample->uncounted + sample->missing[which]);
 	add_number(table, "twice", sample->twice[which]);
 	if (which == TASKS || which == ADDRESSES || which == FROM) {
 		add_number(table, "others", sample->lines[which].others);

@@ -20,9 +20,9 @@ static int compare_key(const void *a, const void *b)
 
 	if (!ret)
 		ret = COMPARE(x->vector, y->vector);
-	if (!ret && !x->id)
+	if (!ret)
 		ret = strcmp(x->kind, y->kind);
-	if (!ret && !x->id)
+	if (!ret)
 		ret = strcmp(x->name, y->name);
 	return ret;
 }

@@ -4,7 +4,8 @@
  *
  * Many processes have ended before they are shown. So perf's side-band events (sideband.c)
  * tell every fork, mmap, new name and exit while trapstat runs; /proc tells older mappings.
- * The mappings of a process before an exec are kept, because it took page faults there, too.
+ * The mappings of a process before an exec are kept until the counts are read, because it took
+ * page faults there, too.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -18,18 +19,27 @@
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
 #define HASH		1024
 
-/* The maps of an address space, sorted and without overlaps. */
-struct space {
+/* Sorted and without overlaps. A child has those of its parent until one of both changes them. */
+struct maps {
 	unsigned int	users;
-	bool		read;		/* read from /proc since the last report */
 	struct map	*map;
 	size_t		nr;
 	size_t		size;
 };
 
+/* An address space, which is that of all threads of a process */
+struct space {
+	unsigned int	users;
+	bool		read;		/* from /proc since the last report */
+	struct maps	*maps;
+	struct maps	*before_exec;	/* those since the last report; or NULL */
+	struct maps	*before_read;
+};
+
 struct task {
 	pid_t		tid;
 	pid_t		parent;		/* the process that made it; of a thread: its own */
+	bool		thread;		/* not the first of its process */
 	bool		gone;
 	char		comm[COMM_LEN];
 	struct space	*space;
@@ -43,31 +53,52 @@ struct identity {
 };
 
 static struct task *tasks[HASH];
+static size_t nr_gone;
 static void *identities;
+static bool with_maps, only_known;
 
-static void space_clear(struct space *space)
+static struct maps *maps_new(void)
 {
-	while (space->nr)
-		free(space->map[--space->nr].name);
+	struct maps *maps = allocate(NULL, sizeof(*maps));
+
+	memset(maps, 0, sizeof(*maps));
+	maps->users = 1;
+	return maps;
+}
+
+static void maps_clear(struct maps *maps)
+{
+	while (maps->nr)
+		free(maps->map[--maps->nr].name);
+}
+
+static void maps_put(struct maps *maps)
+{
+	if (!maps || --maps->users)
+		return;
+	maps_clear(maps);
+	free(maps->map);
+	free(maps);
 }
 
 static void space_put(struct space *space)
 {
 	if (--space->users)
 		return;
-	space_clear(space);
-	free(space->map);
+	maps_put(space->maps);
+	maps_put(space->before_exec);
+	maps_put(space->before_read);
 	free(space);
 }
 
 /* The first map that ends above @address. */
-static size_t first_above(const struct space *space, uint64_t address)
+static size_t first_above(const struct maps *maps, uint64_t address)
 {
-	size_t low = 0, high = space->nr, middle;
+	size_t low = 0, high = maps->nr, middle;
 
 	while (low < high) {
 		middle = (low + high) / 2;
-		if (space->map[middle].end <= address)
+		if (maps->map[middle].end <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -76,20 +107,20 @@ static size_t first_above(const struct space *space, uint64_t address)
 }
 
 /* Replace the maps in [@first, @last) by @nr maps, which the caller fills in. */
-static struct map *make_room(struct space *space, size_t first, size_t last, size_t nr)
+static struct map *make_room(struct maps *maps, size_t first, size_t last, size_t nr)
 {
 	size_t i;
 
 	for (i = first; i < last; i++)
-		free(space->map[i].name);
-	while (space->nr + nr > space->size) {
-		space->size = space->size ? 2 * space->size : 32;
-		space->map = allocate(space->map, space->size * sizeof(*space->map));
+		free(maps->map[i].name);
+	while (maps->nr + nr > maps->size) {
+		maps->size = maps->size ? 2 * maps->size : 32;
+		maps->map = allocate(maps->map, maps->size * sizeof(*maps->map));
 	}
-	memmove(&space->map[first + nr], &space->map[last],
-		(space->nr - last) * sizeof(*space->map));
-	space->nr += nr - (last - first);
-	return &space->map[first];
+	memmove(&maps->map[first + nr], &maps->map[last],
+		(maps->nr - last) * sizeof(*maps->map));
+	maps->nr += nr - (last - first);
+	return &maps->map[first];
 }
 
 static void copy_map(struct map *map, const struct map *from)
@@ -105,25 +136,41 @@ static void cut_begin(struct map *map, uint64_t start)
 }
 
 /* Add a map, which replaces everything that was mapped in its range. */
-static void add_map(struct space *space, const struct map *new)
+static void add_map(struct maps *maps, const struct map *new)
 {
-	size_t first = first_above(space, new->start), last = first;
-	struct map *map = &space->map[first];
+	size_t first = first_above(maps, new->start), last = first;
+	struct map *map = &maps->map[first];
 
-	if (first < space->nr && map->start < new->start) {
+	if (first < maps->nr && map->start < new->start) {
 		if (map->end > new->end) {
-			map = make_room(space, first + 1, first + 1, 1) - 1;
+			map = make_room(maps, first + 1, first + 1, 1) - 1;
 			copy_map(&map[1], map);
 			cut_begin(&map[1], new->end);
 		}
 		map->end = new->start;
 		last = ++first;
 	}
-	while (last < space->nr && space->map[last].end <= new->end)
+	while (last < maps->nr && maps->map[last].end <= new->end)
 		last++;
-	if (last < space->nr && space->map[last].start < new->end)
-		cut_begin(&space->map[last], new->end);
-	copy_map(make_room(space, first, last, 1), new);
+	if (last < maps->nr && maps->map[last].start < new->end)
+		cut_begin(&maps->map[last], new->end);
+	copy_map(make_room(maps, first, last, 1), new);
+}
+
+/* The maps of @space, to be changed */
+static struct maps *own_maps(struct space *space)
+{
+	struct maps *from = space->maps;
+	size_t i;
+
+	if (from->users > 1) {
+		from->users--;
+		space->maps = maps_new();
+		make_room(space->maps, 0, 0, from->nr);
+		for (i = 0; i < from->nr; i++)
+			copy_map(&space->maps->map[i], &from->map[i]);
+	}
+	return space->maps;
 }
 
 static int compare_inodes(const void *a, const void *b)
@@ -156,36 +203,66 @@ static void identify(pid_t tid, struct map *map)
 	map->id = (*found)->id;
 }
 
-static void read_proc(struct space *space, pid_t tid)
+/* Returns maps without users, or NULL if there are none. */
+static struct maps *read_maps(pid_t tid)
 {
 	char *path = print_string("/proc/%d/maps", tid);
-	FILE *file = fopen(path, "r");
+	FILE *file = fopen(path, "re");
+	struct maps *maps = NULL;
 	size_t size = 0;
 	char *line = NULL, executable;
-	bool first = true;
 	struct map map;
 	int at;
 
-	space->read = true;
 	while (file && getline(&line, &size, file) > 0) {
 		memset(&map, 0, sizeof(map));
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64
 			   " %n", &map.start, &map.end, &executable, &map.offset,
 			   &map.id.major, &map.id.minor, &map.id.inode, &at) < 7)
 			continue;
-		if (first)
-			space_clear(space);
-		first = false;
+		if (!maps)
+			maps = maps_new();
 		line[strcspn(line, "\n")] = '\0';
 		map.name = line + at;
 		if (executable == 'x' && map.id.inode)
 			identify(tid, &map);
-		add_map(space, &map);
+		add_map(maps, &map);
 	}
 	if (file)
 		fclose(file);
 	free(line);
 	free(path);
+	return maps;
+}
+
+/* The first thread may have ended before the others; it has no maps then. */
+static struct maps *read_threads_maps(pid_t pid)
+{
+	char *path = print_string("/proc/%d/task", pid);
+	struct maps *maps = NULL;
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+
+	while (!maps && dir && (entry = readdir(dir))) {
+		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
+			maps = read_maps(atoi(entry->d_name));
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return maps;
+}
+
+static void read_proc(struct space *space, pid_t tid)
+{
+	struct maps *maps = read_maps(tid) ?: read_threads_maps(tid);
+
+	space->read = true;
+	if (maps) {
+		maps_put(space->before_read);
+		space->before_read = space->maps;
+		space->maps = maps;
+	}
 }
 
 static struct task **find_task(pid_t tid)
@@ -211,11 +288,13 @@ static struct task *set_task(pid_t tid, struct space *space)
 	if (!space) {
 		space = allocate(NULL, sizeof(*space));
 		memset(space, 0, sizeof(*space));
+		space->maps = maps_new();
 	}
 	space->users++;
 	if (task->space)
 		space_put(task->space);
 	task->space = space;
+	nr_gone -= task->gone;
 	task->gone = false;
 	task->comm[0] = '\0';
 	return task;
@@ -227,22 +306,62 @@ static struct task *get_task(pid_t tid)
 
 	if (!task) {
 		task = set_task(tid, NULL);
-		read_proc(task->space, tid);
+		if (with_maps)
+			read_proc(task->space, tid);
 	}
 	return task;
+}
+
+/*
+ * @mappings: they are asked for, not only names. @some: only of the tasks that are known
+ * (maps_know()), and of their children.
+ */
+void maps_begin(bool mappings, bool some)
+{
+	with_maps = mappings;
+	only_known = some;
+}
+
+void maps_know(pid_t tid)
+{
+	get_task(tid);
+}
+
+static bool is_known(pid_t tid)
+{
+	return !only_known || *find_task(tid);
 }
 
 void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 {
 	struct space *from;
 	struct task *task;
-	size_t i;
 
+	if (!is_known(parent))
+		return;
 	from = get_task(parent)->space;
 	task = set_task(tid, pid == parent ? from : NULL);
 	task->parent = parent;
-	for (i = 0; task->space != from && i < from->nr; i++)
-		add_map(task->space, &from->map[i]);
+	task->thread = pid != tid;
+	if (task->space != from) {
+		maps_put(task->space->maps);
+		task->space->maps = from->maps;
+		from->maps->users++;
+	}
+}
+
+/* A recording has the mappings before and after it in one list. */
+void maps_exec(pid_t tid)
+{
+	struct task *task = *find_task(tid);
+	struct maps *before;
+
+	if (!task || options.record)
+		return;
+	before = task->space->maps;
+	before->users++;
+	task = set_task(tid, NULL);
+	task->space->before_exec = before;
 }
 
 /* The process that made @tid, or whose thread it is; 0 if that is not known. */
@@ -257,13 +376,22 @@ void maps_exit(pid_t tid)
 {
 	struct task *task = *find_task(tid);
 
-	if (task)
+	if (task && !task->gone) {
 		task->gone = true;
+		nr_gone++;
+	}
+}
+
+/* The number of tasks that have ended, and are remembered. */
+size_t maps_nr_gone(void)
+{
+	return nr_gone;
 }
 
 void maps_rename(pid_t tid, const char *comm)
 {
-	strncpy(get_task(tid)->comm, comm, COMM_LEN - 1);
+	if (is_known(tid))
+		strncpy(get_task(tid)->comm, comm, COMM_LEN - 1);
 }
 
 /* Does nothing for a task whose fork was not seen: /proc has all of its areas. */
@@ -272,7 +400,7 @@ void maps_add(pid_t pid, const struct map *map)
 	struct task *task = *find_task(pid);
 
 	if (task)
-		add_map(task->space, map);
+		add_map(own_maps(task->space), map);
 }
 
 /* Read all running processes, because they may end before they are shown. */
@@ -291,8 +419,8 @@ void maps_read_running(void)
 }
 
 /*
- * Called after a report: forget tasks that have ended, unless a recording needs them, that
- * /proc was read, and inodes, which other files may get.
+ * Called after a report: forget tasks that have ended, unless a recording or another thread
+ * needs them, that /proc was read, and inodes, which other files may get.
  */
 void maps_forget(void)
 {
@@ -304,10 +432,15 @@ void maps_forget(void)
 	for (i = 0; i < HASH; i++) {
 		for (at = &tasks[i]; (task = *at); ) {
 			task->space->read = false;
-			if (task->gone && !options.record) {
+			maps_put(task->space->before_exec);
+			maps_put(task->space->before_read);
+			task->space->before_exec = task->space->before_read = NULL;
+			if (task->gone && !options.record &&
+			    (task->thread || task->space->users == 1)) {
 				*at = task->next;
 				space_put(task->space);
 				free(task);
+				nr_gone--;
 			} else {
 				at = &task->next;
 			}
@@ -322,8 +455,9 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 
 	for (i = 0; i < HASH; i++) {
 		for (task = tasks[i]; task; task = task->next) {
-			if (task->space->nr)
-				call(task->tid, task->space->map, task->space->nr, data);
+			if (task->space->maps->nr)
+				call(task->tid, task->space->maps->map, task->space->maps->nr,
+				     data);
 		}
 	}
 }
@@ -351,12 +485,12 @@ uint64_t map_low(const struct map *map, const struct map *below)
 	return below && below->end > low ? below->end : low;
 }
 
-static const struct map *find_map(const struct space *space, uint64_t address)
+static const struct map *find_map(const struct maps *maps, uint64_t address)
 {
-	size_t i = first_above(space, address);
-	const struct map *map = &space->map[i];
+	size_t i = maps ? first_above(maps, address) : 0;
+	const struct map *map = maps ? &maps->map[i] : NULL;
 
-	return i < space->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
+	return maps && i < maps->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
 }
 
 /*
@@ -365,16 +499,13 @@ static const struct map *find_map(const struct space *space, uint64_t address)
  */
 bool maps_own_inode(const void *address, const struct file_id *id)
 {
-	struct space space = { };
-	const struct map *map;
+	struct maps *maps = read_maps(getpid());
+	const struct map *map = find_map(maps, (uintptr_t)address);
 	bool same;
 
-	read_proc(&space, getpid());
-	map = find_map(&space, (uintptr_t)address);
 	same = map && map->id.inode == id->inode && map->id.major == id->major &&
 	       map->id.minor == id->minor;
-	space_clear(&space);
-	free(space.map);
+	maps_put(maps);
 	return same;
 }
 
@@ -404,12 +535,16 @@ void map_place(const struct map *map, uint64_t address, struct place *place)
 bool maps_find(pid_t tid, uint64_t address, struct place *place)
 {
 	struct space *space = get_task(tid)->space;
-	const struct map *map = find_map(space, address);
+	const struct map *map = find_map(space->maps, address);
 
 	if (!map && !space->read) {
 		read_proc(space, tid);
-		map = find_map(space, address);
+		map = find_map(space->maps, address);
 	}
+	if (!map)
+		map = find_map(space->before_read, address);
+	if (!map)
+		map = find_map(space->before_exec, address);
 	if (map)
 		map_place(map, address, place);
 	place->tid = tid;

@@ -233,9 +233,9 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 	put_events(true);
 	fprintf(out, "# HELP %s Exceptions and page faults that were not counted.\n# TYPE %s counter\n",
 		name, name);
-	put_missed("system", sample->missing[LATENCY]);
+	put_missed("system", sample->uncounted + sample->missing[LATENCY]);
 	if (options.table[TASKS])
-		put_missed("cgroup", sample->missing[TASKS]);
+		put_missed("cgroup", sample->uncounted + sample->missing[TASKS]);
 	put_info();
 	if (openmetrics)
 		fputs("# EOF\n", out);

@@ -36,8 +36,12 @@ void output_flush(void)
 /* Returns 0, or STATUS_INCOMPLETE if something is missing in the sample. */
 int note_incomplete(const struct sample *sample, const bool *tables)
 {
-	int status = 0;
+	int status = sample->uncounted ? STATUS_INCOMPLETE : 0;
 	unsigned int i;
+
+	if (sample->uncounted)
+		note("%" PRIu64 " exceptions are missing: they were raised while another one was counted, or are of too many kinds",
+		     sample->uncounted);
 
 	for (i = 0; i < TABLES; i++) {
 		if (!tables[i])

@@ -28,15 +28,12 @@ static bool made;		/* there was no such file before */
  */
 static void run(char **argv, int lock)
 {
-	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
-	signal(SIGPIPE, SIG_DFL);
+	restore_signals();
 	signal(SIGINT, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	fcntl(lock, F_SETFD, 0);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);

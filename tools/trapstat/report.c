@@ -41,9 +41,11 @@ static void count(const struct traps_event *e)
 	if (e->type == TRAPS_MM_FAULT)
 		return;
 
+	row.kernel = !e->user_mode;
 	row.value = e->ip;
 	add(FROM, &row);
-	if (!(e->ip >> 63) && names_places()) {
+	row.kernel = false;
+	if (e->user_mode && names_places()) {
 		user++;
 		unmapped += !procmaps_find(e->pid, e->ip, NULL);
 	}

@@ -21,6 +21,8 @@ static int compare_keys(const void *a, const void *b)
 	if (!ret)
 		ret = COMPARE(x->pid, y->pid);
 	if (!ret)
+		ret = COMPARE(x->kernel, y->kernel);
+	if (!ret)
 		ret = COMPARE(x->value, y->value);
 	return ret;
 }

@@ -80,7 +80,10 @@ void sample_add(struct sample *to, const struct sample *from)
 		sum->ran += more->ran;
 		for (i = 0; i < FLAGS; i++)
 			sum->flag[i] += more->flag[i];
+		if (more->longest > sum->longest)
+			sum->longest = more->longest;
 	}
+	to->uncounted += from->uncounted;
 }
 
 static int compare_outcomes(const void *a, const void *b)

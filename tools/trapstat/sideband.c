@@ -3,12 +3,15 @@
  * sideband.c - reads perf's side-band events: every fork, mmap, new name and exit
  */
 #include <errno.h>
+#include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -27,6 +30,9 @@ struct entry {
 
 static struct ring *rings;
 static size_t nr_rings;
+static unsigned int nr_cpus;
+static bool with_mappings;
+static int hotplug = -1;	/* the kernel's uevents */
 
 static void handle(const struct perf_event_header *header)
 {
@@ -56,6 +62,8 @@ static void handle(const struct perf_event_header *header)
 		maps_exit(fork->tid);
 		break;
 	case PERF_RECORD_COMM:
+		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			maps_exec(comm->tid);
 		maps_rename(comm->tid, comm->comm);
 		break;
 	case PERF_RECORD_MMAP2:
@@ -109,8 +117,32 @@ static struct perf_event_header *next_record(struct ring *ring)
 	return (struct perf_event_header *)copy;
 }
 
+static double suspended(void)
+{
+	struct timespec all, awake;
+
+	clock_gettime(CLOCK_BOOTTIME, &all);
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	return all.tv_sec - awake.tv_sec + (all.tv_nsec - awake.tv_nsec) / 1e9;
+}
+
+/* Has a CPU been offline? Its ring gets nothing any more. A suspend takes all but one offline. */
+static bool cpus_came(void)
+{
+	static const char online[] = "online@/devices/system/cpu/";
+	static double before;
+	double now = suspended();
+	bool came = before && now > before + 0.1;
+	char text[sizeof(online)];
+
+	before = now;
+	while (hotplug >= 0 && recv(hotplug, text, sizeof(text), 0) > 0)
+		came |= !strncmp(text, online, strlen(online));
+	return came;
+}
+
 /* Process what happened since the last call, in the order of time over all CPUs. */
-void sideband_read(void)
+static void read_rings(void)
 {
 	struct perf_event_header *header;
 	struct entry *entries = NULL;
@@ -142,11 +174,12 @@ static void ring_open(unsigned int cpu)
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap_data = 1,
-		.mmap2 = 1,
-		.build_id = 1,
+		.mmap = with_mappings,
+		.mmap_data = with_mappings,
+		.mmap2 = with_mappings,
+		.build_id = with_mappings,
 		.comm = 1,
+		.comm_exec = 1,
 		.task = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,
@@ -166,15 +199,49 @@ static void ring_open(unsigned int cpu)
 		nr_rings++;
 }
 
-void sideband_start(unsigned int nr_cpus)
+static void open_rings(void)
 {
 	unsigned int cpu;
 
+	for (; nr_rings; nr_rings--) {
+		munmap(rings[nr_rings - 1].page, RING_BYTES + sysconf(_SC_PAGESIZE));
+		close(rings[nr_rings - 1].fd);
+	}
 	for (cpu = 0; cpu < nr_cpus; cpu++)
 		ring_open(cpu);
 	if (!nr_rings)
 		note("no names and mappings of processes that have ended: perf_event_open: %s",
 		     strerror(errno));
+}
+
+static void listen_to_hotplug(void)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+
+	hotplug = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			 NETLINK_KOBJECT_UEVENT);
+	if (hotplug >= 0 && bind(hotplug, (struct sockaddr *)&kernel, sizeof(kernel))) {
+		close(hotplug);
+		hotplug = -1;
+	}
+}
+
+/* Of the CPUs below @cpus. @mappings: too, not only names. May be called again. */
+void sideband_start(unsigned int cpus, bool mappings)
+{
+	nr_cpus = cpus;
+	with_mappings = mappings;
+	if (hotplug < 0)
+		listen_to_hotplug();
+	cpus_came();
+	open_rings();
+}
+
+void sideband_read(void)
+{
+	read_rings();
+	if (nr_rings && cpus_came())
+		open_rings();
 }
 
 size_t sideband_poll(struct pollfd *fds, size_t nr)
@@ -185,5 +252,7 @@ size_t sideband_poll(struct pollfd *fds, size_t nr)
 		fds[i].fd = rings[i].fd;
 		fds[i].events = POLLIN;
 	}
+	if (i < nr && hotplug >= 0)
+		fds[i++] = (struct pollfd){ .fd = hotplug, .events = POLLIN };
 	return i;
 }

@@ -44,6 +44,8 @@ struct outcome outcome_of(const struct sample *sample, unsigned int vector, unsi
 		sum.ran += one->ran;
 		for (i = 0; i < FLAGS; i++)
 			sum.flag[i] += one->flag[i];
+		if (one->longest > sum.longest)
+			sum.longest = one->longest;
 	}
 	return sum;
 }
@@ -55,14 +57,19 @@ static int compare_value(const void *a, const void *b)
 	return COMPARE(x->value, y->value);
 }
 
-/* The highest duration of the bucket that has the @rank-th smallest one, which begins at 1 */
-static uint64_t percentile(const struct rows *buckets, uint64_t rank)
+/*
+ * The highest duration of the bucket that has the @rank-th smallest one, which begins at 1;
+ * @longest if the bucket has no end
+ */
+static uint64_t percentile(const struct rows *buckets, uint64_t rank, uint64_t longest)
 {
 	size_t i = 0;
 
 	while (i + 1 < buckets->nr && rank > buckets->row[i].count)
 		rank -= buckets->row[i++].count;
-	return buckets->nr ? buckets->row[i].value : 0;
+	if (!buckets->nr)
+		return 0;
+	return buckets->row[i].value == UINT64_MAX ? longest : buckets->row[i].value;
 }
 
 static void call_durations(const struct sample *sample, const struct row *row, size_t nr,
@@ -81,11 +88,11 @@ static void call_durations(const struct sample *sample, const struct row *row, s
 	}
 	rows_merge(&d.buckets);
 	qsort(d.buckets.row, d.buckets.nr, sizeof(*d.buckets.row), compare_value);
-	d.p50 = percentile(&d.buckets, (d.count + 1) / 2);
-	d.p90 = percentile(&d.buckets, d.count - d.count / 10);
-	d.p99 = percentile(&d.buckets, d.count - d.count / 100);
-	d.p999 = percentile(&d.buckets, d.count - d.count / 1000);
-	d.max = percentile(&d.buckets, d.count);
+	d.p50 = percentile(&d.buckets, (d.count + 1) / 2, outcome.longest);
+	d.p90 = percentile(&d.buckets, d.count - d.count / 10, outcome.longest);
+	d.p99 = percentile(&d.buckets, d.count - d.count / 100, outcome.longest);
+	d.p999 = percentile(&d.buckets, d.count - d.count / 1000, outcome.longest);
+	d.max = percentile(&d.buckets, d.count, outcome.longest);
 	call(sample, row->vector, result, &d);
 	rows_free(&d.buckets);
 }
@@ -112,7 +119,7 @@ void each_duration(const struct sample *sample, show_durations call)
 
 static int compare_owner(const struct line *x, const struct line *y)
 {
-	return COMPARE(x->id, y->id) ?: x->id ? 0 : strcmp(x->name, y->name);
+	return COMPARE(x->id, y->id) ?: strcmp(x->name, y->name);
 }
 
 static int compare_task_line(const void *a, const void *b)

@@ -381,11 +381,11 @@ static char *code_at(const struct place *place)
 }
 
 /* Returns whether the place is known; if not, place->kind is "kernel" or "unknown". */
-static bool place_of(const struct row *row, struct place *place)
+static bool place_of(const struct row *row, bool kernel, struct place *place)
 {
 	memset(place, 0, sizeof(*place));
-	place->kind = row->value >> 63 ? "kernel" : "unknown";
-	return !(row->value >> 63) && find(row->pid, row->value, place);
+	place->kind = kernel ? "kernel" : "unknown";
+	return !kernel && find(row->pid, row->value, place);
 }
 
 char *kernel_symbol(uint64_t address)
@@ -401,7 +401,7 @@ char *symbol_of_ip(const struct row *row)
 	struct place place;
 	char *name, *text;
 
-	if (!place_of(row, &place)) {
+	if (!place_of(row, row->kernel, &place)) {
 		if (strcmp(place.kind, "kernel"))
 			return print_string("0x%llx (%s)", (unsigned long long)row->value,
 					    row->comm);
@@ -425,7 +425,7 @@ char *symbol_of_ip(const struct row *row)
 char *name_of_page(const struct row *row, const char **kind)
 {
 	struct place place;
-	bool known = place_of(row, &place);
+	bool known = place_of(row, row->value >> 63, &place);
 
 	*kind = place.kind;
 	if (!strcmp(place.kind, "kernel"))

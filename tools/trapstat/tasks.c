@@ -15,8 +15,23 @@
 #include <unistd.h>
 #include "trapstat.h"
 
+#define FIRST_NAMESPACE	"pid:[4026531836]"	/* PID_NS_INIT_INO of linux/nsfs.h */
+
 static int ends[MAX_PIDS];	/* pidfds; -1: it has ended */
 static size_t nr_ends;
+
+/* The kernel knows tasks by their PIDs in the first namespace, /proc by those in ours. */
+void tasks_check(void)
+{
+	char name[64];
+	ssize_t size = readlink("/proc/self/ns/pid", name, sizeof(name));
+
+	if (size < 0 || (size_t)size >= sizeof(name))
+		return;
+	name[size] = '\0';
+	if (strcmp(name, FIRST_NAMESPACE))
+		die("-p, -c, -t, -a, -s and -o: not in a container's PID namespace, run it on the host");
+}
 
 void tasks_open(const pid_t *pids, size_t nr)
 {
@@ -54,19 +69,43 @@ bool tasks_ended(void)
 	return nr_ends && nr == nr_ends;
 }
 
+/* Returns what the file of /proc/@pid has; "" if it cannot be read. */
+static char *read_proc(pid_t pid, const char *name)
+{
+	char *path = print_string("/proc/%d/%s", pid, name), *text = allocate(NULL, 512);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = file >= 0 ? read(file, text, 511) : 0;
+
+	text[size > 0 ? size : 0] = '\0';
+	if (file >= 0)
+		close(file);
+	free(path);
+	return text;
+}
+
 static pid_t parent_of(pid_t pid)
 {
-	char *path = print_string("/proc/%d/stat", pid), text[512], *end;
-	FILE *file = fopen(path, "re");
+	char *text = read_proc(pid, "stat"), *end = strrchr(text, ')');
 	int parent = 0;
 
-	/* the name is in parentheses and may have some itself */
-	if (file && fgets(text, sizeof(text), file) && (end = strrchr(text, ')')))
+	/* the name is in parentheses; anything may be in it */
+	if (end)
 		sscanf(end + 1, " %*c %d", &parent);
-	if (file)
-		fclose(file);
-	free(path);
+	free(text);
 	return parent;
+}
+
+/* The name of a process that runs, or NULL. */
+char *task_comm(pid_t pid)
+{
+	char *text = read_proc(pid, "comm");
+
+	if (!*text) {
+		free(text);
+		return NULL;
+	}
+	text[strlen(text) - 1] = '\0';	/* a newline, which the name may have, too */
+	return text;
 }
 
 static bool is_one_of(pid_t pid, const pid_t *pids, size_t nr)
@@ -132,6 +171,7 @@ static struct cgroup {
 	char		*name;
 } *cgroups;
 static size_t nr_cgroups;
+static bool cgroups_read;	/* since the counts were */
 
 #define CGROUP_ROOT	"/sys/fs/cgroup"
 
@@ -158,23 +198,25 @@ static const char *find_cgroup(uint64_t id)
 	return NULL;
 }
 
+/* The counts are read: cgroups that are not known now may be there. */
+void tasks_read(void)
+{
+	cgroups_read = false;
+}
+
 char *task_cgroup(uint64_t id)
 {
 	const char *name = find_cgroup(id);
 
-	if (!name) {
+	if (!name && !cgroups_read) {
 		while (nr_cgroups)
 			free(cgroups[--nr_cgroups].name);
 		nftw(CGROUP_ROOT, add_cgroup, 16, FTW_PHYS | FTW_MOUNT);
+		cgroups_read = true;
 		name = find_cgroup(id);
-		if (!name) {
-			/* it has been removed */
-			cgroups = allocate(cgroups, (nr_cgroups + 1) * sizeof(*cgroups));
-			cgroups[nr_cgroups] = (struct cgroup){ id, options.metrics ?
-				print_string("removed") :
-				print_string("cgroup %llu", (unsigned long long)id) };
-			name = cgroups[nr_cgroups++].name;
-		}
 	}
-	return print_string("%s", name);
+	if (name)
+		return print_string("%s", name);
+	return options.metrics ? print_string("removed") :
+				 print_string("cgroup %llu", (unsigned long long)id);
 }

@@ -345,7 +345,7 @@ static void print_tasks(const struct sample *sample)
 	for (i = 0; i < nr; i++) {
 		begin_line();
 		if (!by_name)
-			cell(print_string("%d", (*task[i].line)->id));
+			cell(print_string("%u", (*task[i].line)->id));
 		cell(print_string("%s", (*task[i].line)->name));
 		cell(count_text(sample, task[i].count));
 		cell(task[i].sum ? ns_text(task[i].sum) : NULL);

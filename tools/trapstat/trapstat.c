@@ -21,6 +21,7 @@
 #define MAX_FDS		1024
 #define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
+#define MAX_GONE	4096	/* tasks that have ended, and are remembered until counts are read */
 
 static unsigned int nr_cpus;
 static char **columns;
@@ -29,6 +30,10 @@ static pid_t child, self;
 static struct tracefs_instance *instance;	/* of the histograms; NULL: BPF counts */
 static char *source;
 static struct sample current, total;
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE };
+#define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
+static struct sigaction inherited[NR_SIGNALS];
+static sigset_t inherited_mask;
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -41,21 +46,39 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	}
 }
 
-/* Block signals; trapstat receives them only while it waits, with the mask @waiting. */
+/*
+ * Block signals; trapstat receives them only while it waits, with the mask @waiting. nohup
+ * ignores SIGHUP, and that stays so. A shell's SIGINT for "trapstat &" does not.
+ */
 static void catch_signals(sigset_t *waiting)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t blocked;
 	unsigned int i;
+	bool kept;
 
 	sigemptyset(&blocked);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		sigaction(signals[i], &action, NULL);
+	for (i = 0; i < NR_SIGNALS; i++)
 		sigaddset(&blocked, signals[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &inherited_mask);
+	*waiting = inherited_mask;
+	for (i = 0; i < NR_SIGNALS; i++) {
+		sigaction(signals[i], NULL, &inherited[i]);
+		kept = signals[i] == SIGHUP && inherited[i].sa_handler == SIG_IGN;
+		sigaction(signals[i], signals[i] == SIGPIPE || kept ? &ignore : &action, NULL);
+		sigdelset(waiting, signals[i]);
 	}
-	sigprocmask(SIG_BLOCK, &blocked, waiting);
-	signal(SIGPIPE, SIG_IGN);
+}
+
+/* In a child: as they were when trapstat was started. A signal may end the child at once. */
+void restore_signals(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaction(signals[i], &inherited[i], NULL);
+	sigprocmask(SIG_SETMASK, &inherited_mask, NULL);
 }
 
 /* Also called on errors. Does nothing in a child, which has not called exec yet. */
@@ -64,6 +87,8 @@ static void clean_up(void)
 	if (getpid() != self)
 		return;
 	screen_close();
+	if (child)
+		kill(child, SIGTERM);
 	record_stop();
 	bpf_stop();
 	instance_destroy_all();
@@ -129,7 +154,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		ret = ppoll(fds, nr, next ? &timeout : NULL, waiting);
 		if (ret > 0) {
 			sideband_read();
-			if (fds[0].revents)
+			if (fds[0].revents || (!instance && maps_nr_gone() > MAX_GONE))
 				bpf_drain(&current);
 		}
 		serve_run();
@@ -180,6 +205,16 @@ static void find_cpus(void)
 	columns = allocate(NULL, nr_cpus * sizeof(*columns));
 	memset(columns, 0, nr_cpus * sizeof(*columns));
 	read_cpus("online", true);
+}
+
+static void check_cpus(void)
+{
+	unsigned int cpu;
+
+	for (cpu = nr_cpus; cpu < MAX_CPUS; cpu++) {
+		if (options.cpus[cpu])
+			bad_usage("-C: there is no CPU %u, the last one is %u", cpu, nr_cpus - 1);
+	}
 }
 
 static double read_at;	/* when the counts were read: the end of an interval, and begin of the next */
@@ -309,6 +344,7 @@ static int run_command(const sigset_t *waiting)
 		kill(child, stopped_by);
 	if (waitpid(child, &status, 0) != child)
 		die("%s: %s", options.command[0], strerror(errno));
+	child = 0;
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);
 	return WEXITSTATUS(status) ? WEXITSTATUS(status) : ret;
@@ -318,15 +354,16 @@ static int run_command(const sigset_t *waiting)
 static void start_counting(void)
 {
 	const char *why = options.no_bpf ? "--no-bpf" : bpf_start();
+	unsigned int i;
 
 	free(source);
+	if (options.nr_pids)
+		tasks_each(options.pids, options.nr_pids, maps_know);
 	if (!why) {
 		source = print_string("BPF");
-		if (options.nr_pids)
-			tasks_each(options.pids, options.nr_pids, bpf_count_task);
 		bpf_go();
-		/* those that were created meanwhile */
-		if (options.nr_pids)
+		/* twice, because of those that were created meanwhile */
+		for (i = 0; i < 2 && options.nr_pids; i++)
 			tasks_each(options.pids, options.nr_pids, bpf_count_task);
 		return;
 	}
@@ -351,18 +388,21 @@ static void start_counting(void)
 static void start_names(void)
 {
 	bool places = options.table[ADDRESSES] || options.table[FROM];
-	static bool sideband, maps;
+	bool mappings = places || options.record, some = options.nr_pids || options.command;
+	bool names = mappings || (options.table[TASKS] && options.group < COMMAND);
+	static bool have_names, have_mappings;
 
 	if (places)
 		symbols_live();
-	if (!sideband && (places || options.record ||
-			  (options.table[TASKS] && options.group < USER))) {
-		sideband_start(nr_cpus);
-		sideband = true;
-	}
-	if (!maps && (places || options.record) && !options.command) {
-		maps_read_running();
-		maps = true;
+	if (names || some)
+		tasks_check();
+	if ((mappings && !have_mappings) || (names && !have_names)) {
+		maps_begin(mappings, some);
+		sideband_start(nr_cpus, mappings);
+		if (mappings && !some)
+			maps_read_running();
+		have_names = true;
+		have_mappings = mappings;
 	}
 }
 
@@ -427,6 +467,7 @@ static int run(void)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	instance_remove_dead();
 	find_cpus();
+	check_cpus();
 	if (options.screen)
 		screen_choose();
 	start_names();

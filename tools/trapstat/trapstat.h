@@ -82,6 +82,7 @@ struct row {
 	unsigned int	result;		/* LATENCY */
 	unsigned int	cpu;		/* BY_CPU: column */
 	pid_t		pid;
+	bool		kernel;		/* FROM: raised in kernel mode */
 	uint64_t	value;		/* highest duration of the bucket, page or ip */
 	uint64_t	low;		/* LATENCY: lowest duration of the bucket */
 	uint64_t	count;
@@ -104,6 +105,7 @@ struct outcome {
 	uint64_t	waited;		/* ns of those that slept or were preempted */
 	uint64_t	ran;		/* ns of the others */
 	uint64_t	flag[FLAGS];
+	uint64_t	longest;	/* ns, at least that of the bucket without an end */
 };
 
 struct outcomes {
@@ -111,9 +113,9 @@ struct outcomes {
 	size_t		nr;
 };
 
-/* What TASKS, ADDRESSES and FROM count: by id if that is not 0, else by kind and name */
+/* What TASKS, ADDRESSES and FROM count: by id, kind and name */
 struct line {
-	pid_t		id;		/* thread, process or user */
+	uint32_t	id;		/* thread, process or user; or 0 */
 	unsigned int	vector;
 	const char	*kind;
 	char		*name;
@@ -132,7 +134,8 @@ struct sample {
 	struct rows	rows[TABLES];		/* BY_CPU, LATENCY, WORST */
 	struct outcomes	outcomes;
 	struct lines	lines[TABLES];		/* TASKS, ADDRESSES, FROM */
-	uint64_t	missing[TABLES];	/* exceptions that a table lacks */
+	uint64_t	uncounted;		/* exceptions that all tables lack */
+	uint64_t	missing[TABLES];	/* those that one lacks, too */
 	uint64_t	twice[TABLES];		/* upper limit of those counted twice */
 	bool		no_flags;		/* user, waited and flag are unknown */
 	bool		recorded;
@@ -181,6 +184,9 @@ const char *result_name(unsigned int result);
 char *error_code_name(unsigned int vector, uint64_t code);
 char *flags_name(unsigned int flags);
 
+/* trapstat.c */
+void restore_signals(void);
+
 /* instance.c */
 struct tracefs_instance;
 
@@ -205,12 +211,15 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 void hist_stop(void);
 
 /* tasks.c: the processes of -p, and who they are */
+void tasks_check(void);
 void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);
 void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid));
 char *task_user(uid_t uid);
+char *task_comm(pid_t pid);
 char *task_cgroup(uint64_t id);
+void tasks_read(void);
 
 /* command.c: CMD of -c */
 pid_t command_fork(char **argv);
@@ -221,7 +230,7 @@ void record_start(const pid_t *pids, size_t nr);
 bool record_stop(void);
 
 /* sideband.c */
-void sideband_start(unsigned int nr_cpus);
+void sideband_start(unsigned int nr_cpus, bool mappings);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
 
@@ -256,8 +265,12 @@ struct place {
 	pid_t		tid;
 };
 
+void maps_begin(bool mappings, bool some);
+void maps_know(pid_t tid);
 void maps_fork(pid_t pid, pid_t parent, pid_t tid);
+void maps_exec(pid_t tid);
 pid_t maps_parent(pid_t tid);
+size_t maps_nr_gone(void);
 void maps_exit(pid_t tid);
 void maps_rename(pid_t tid, const char *comm);
 void maps_add(pid_t pid, const struct map *map);
