@@ -33,7 +33,6 @@ static void run(char **argv, int lock)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	restore_signals();
-	signal(SIGINT, SIG_DFL);
 	fcntl(lock, F_SETFD, 0);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);

@@ -66,12 +66,14 @@ static void catch_signals(sigset_t *waiting)
 	for (i = 0; i < NR_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &inherited[i]);
 		kept = signals[i] == SIGHUP && inherited[i].sa_handler == SIG_IGN;
+		if (signals[i] == SIGINT || signals[i] == SIGQUIT)
+			inherited[i].sa_handler = SIG_DFL;
 		sigaction(signals[i], signals[i] == SIGPIPE || kept ? &ignore : &action, NULL);
 		sigdelset(waiting, signals[i]);
 	}
 }
 
-/* In a child: as they were when trapstat was started. A signal may end the child at once. */
+/* In a child: as they were when trapstat was started, but SIGINT ends it. A signal may end the child at once. */
 void restore_signals(void)
 {
 	unsigned int i;
