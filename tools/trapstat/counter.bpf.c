@@ -130,23 +130,29 @@ static __always_inline void add_key(void *table, const struct count_key *key, __
 	}
 }
 
+/* Not inline: it is rarely called. */
+static __noinline __u32 registers_in_user_mode(__u64 regs)
+{
+	__u64 cs = 0;
+
+	bpf_probe_read_kernel(&cs, sizeof(cs), (__u64 *)regs + CS);
+	return !!(cs & 3);
+}
+
 /*
  * Returns whether it was raised in user mode. User mode may jump to any address, and the
  * kernel may by mistake, so that the registers decide where ip and error code do not agree.
  */
-static __always_inline bool in_user_mode(__u32 vector, __u64 regs, __u64 ip, __u64 error_code)
+static __always_inline __u32 in_user_mode(__u32 vector, __u64 regs, __u64 ip, __u64 error_code)
 {
-	unsigned long cs = 0;
-
 	if (vector == MM_FAULT)
-		return false;
+		return 0;
 	if ((__s64)ip >= 0 && (vector != PF || error_code & PF_USER))
-		return true;
-	bpf_probe_read_kernel(&cs, sizeof(cs), (unsigned long *)regs + CS);
-	return cs & 3;
+		return 1;
+	return registers_in_user_mode(regs);
 }
 
-static __always_inline void add_keys(__u32 vector, __u64 ip, bool user, __u64 address,
+static __always_inline void add_keys(__u32 vector, __u64 ip, __u32 user, __u64 address,
 				     __u64 duration)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -196,8 +202,7 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 				 __u64 address, __u32 result, __u32 flags, __u64 duration)
 {
 	struct counter *counter;
-	__u32 key, slot, cpu, bucket;
-	bool user;
+	__u32 key, slot, cpu, bucket, user;
 
 	if (vector >= VECTORS || result >= RESULTS)
 		return 0;
@@ -218,8 +223,7 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 	if (!counter)
 		return 0;
 	user = in_user_mode(vector, regs, ip, error_code);
-	if (user)
-		counter->user++;
+	counter->user += user;
 	if (flags) {
 		for (bucket = 0; bucket < FLAGS; bucket++)
 			counter->flag[bucket] += flags >> bucket & 1;
@@ -229,10 +233,12 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 	else
 		counter->ran += duration;
 	bucket = bucket_of(duration);
-	if (bucket < BUCKETS)
-		counter->bucket[bucket]++;
-	if (bucket == BUCKETS - 1 && duration > counter->longest)
-		counter->longest = duration;
+	if (bucket >= BUCKETS - 1) {
+		bucket = BUCKETS - 1;
+		if (duration > counter->longest)
+			counter->longest = duration;
+	}
+	counter->bucket[bucket]++;
 	if (by_task || by_page || by_ip)
 		add_keys(vector, ip, user, address, duration);
 	return 0;
