@@ -535,16 +535,14 @@ void map_place(const struct map *map, uint64_t address, struct place *place)
 bool maps_find(pid_t tid, uint64_t address, struct place *place)
 {
 	struct space *space = get_task(tid)->space;
-	const struct map *map = find_map(space->maps, address);
+	const struct map *map = find_map(space->maps, address) ?:
+				find_map(space->before_read, address) ?:
+				find_map(space->before_exec, address);
 
 	if (!map && !space->read) {
 		read_proc(space, tid);
 		map = find_map(space->maps, address);
 	}
-	if (!map)
-		map = find_map(space->before_read, address);
-	if (!map)
-		map = find_map(space->before_exec, address);
 	if (map)
 		map_place(map, address, place);
 	place->tid = tid;
