@@ -350,13 +350,13 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	}
 }
 
-/* A recording has the mappings before and after it in one list. */
+/* A recording has the mappings before and after it in one list, as of a second exec. */
 void maps_exec(pid_t tid)
 {
 	struct task *task = *find_task(tid);
 	struct maps *before;
 
-	if (!task || options.record)
+	if (!task || options.record || task->space->before_exec)
 		return;
 	before = task->space->maps;
 	before->users++;
