@@ -350,7 +350,10 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	}
 }
 
-/* A recording has the mappings before and after it in one list, as of a second exec. */
+/*
+ * The mappings before it are kept apart until the next report. While trapstat records, and
+ * at another exec before that report, the new ones are added to them instead.
+ */
 void maps_exec(pid_t tid)
 {
 	struct task *task = *find_task(tid);

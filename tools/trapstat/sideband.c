@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,9 +131,9 @@ static double suspended(void)
 static bool cpus_came(void)
 {
 	static const char online[] = "online@/devices/system/cpu/";
-	static double before;
+	static double before = HUGE_VAL;	/* a machine that never slept has 0 */
 	double now = suspended();
-	bool came = before && now > before + 0.1;
+	bool came = now > before + 0.1;
 	char text[sizeof(online)];
 
 	before = now;

@@ -73,7 +73,10 @@ static void catch_signals(sigset_t *waiting)
 	}
 }
 
-/* In a child: as they were when trapstat was started, but SIGINT ends it. A signal may end the child at once. */
+/*
+ * In a child: as they were when trapstat was started, but SIGINT and SIGQUIT end it. One that
+ * is pending may end the child at once.
+ */
 void restore_signals(void)
 {
 	unsigned int i;
@@ -156,7 +159,8 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		ret = ppoll(fds, nr, next ? &timeout : NULL, waiting);
 		if (ret > 0) {
 			sideband_read();
-			if (fds[0].revents || (!instance && maps_nr_gone() > MAX_GONE))
+			if (fds[0].revents ||
+			    (!instance && !options.record && maps_nr_gone() > MAX_GONE))
 				bpf_drain(&current);
 		}
 		serve_run();
