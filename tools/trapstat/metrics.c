@@ -4,6 +4,7 @@
  * the text format 0.0.4
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,8 +257,10 @@ void metrics_begin(struct sample *counts)
 bool metrics_save(const char *path, const struct sample *counts)
 {
 	const char *end = strrchr(path, '.');
-	char *temporary = print_string("%s.XXXXXX", path);
-	int fd = mkstemp(temporary);
+	char *temporary = print_string("%s.trapstat", path);
+	/* of a run that was killed */
+	int fd = unlink(temporary) && errno != ENOENT ? -1 :
+		 open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool saved = false;
 

@@ -196,7 +196,8 @@ static unsigned int read_cpus(const char *name, bool with_columns)
 			last = first;
 		for (cpu = first; with_columns && cpu <= last; cpu++)
 			columns[cpu] = print_string("cpu%u", cpu);
-		fscanf(file, ",");
+		if (fgetc(file) != ',')
+			break;
 	}
 	if (!file || last >= MAX_CPUS)
 		die("cannot read %s", path);
