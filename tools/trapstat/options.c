@@ -46,8 +46,7 @@ static const char usage[] =
 	"  --lines  -s, -w with source lines           -h, --help, --version\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
-static unsigned long number(const char *what, const char *text, unsigned long min,
-			    unsigned long max)
+unsigned long number(const char *what, const char *text, unsigned long min, unsigned long max)
 {
 	unsigned long value;
 	char *end;

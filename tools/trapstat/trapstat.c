@@ -5,6 +5,8 @@
  * The loop that waits, reads and prints.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <malloc.h>
 #include <poll.h>
@@ -12,13 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
-#define MAX_FDS		1024
+#define MAX_FDS		(MAX_CPUS + MAX_PIDS + 8)
+#define PATIENCE	1	/* s: how long who reads the output may take after a signal */
 #define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 #define MAX_GONE	4096	/* tasks that have ended, and are remembered until counts are read */
@@ -34,6 +38,7 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIP
 #define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
 static struct sigaction inherited[NR_SIGNALS];
 static sigset_t inherited_mask;
+static struct rlimit inherited_files;
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -84,6 +89,45 @@ void restore_signals(void)
 	for (i = 0; i < NR_SIGNALS; i++)
 		sigaction(signals[i], &inherited[i], NULL);
 	sigprocmask(SIG_SETMASK, &inherited_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &inherited_files);
+}
+
+/* perf and libbpf open files for each CPU. */
+static void allow_files(void)
+{
+	struct rlimit all;
+
+	getrlimit(RLIMIT_NOFILE, &inherited_files);
+	all = inherited_files;
+	all.rlim_cur = all.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &all);
+}
+
+/* Write to standard output; a signal ends that if nobody reads. @waiting: its mask, as below */
+static ssize_t write_out(void *waiting, const char *text, size_t size)
+{
+	struct pollfd fd = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	const struct timespec patience = { .tv_sec = PATIENCE };
+	static bool given_up;
+	sigset_t blocked;
+	size_t done = 0;
+	ssize_t ret;
+
+	while (done < size && !given_up) {
+		errno = EINTR;
+		ret = ppoll(&fd, 1, stopped_by ? &patience : NULL, waiting);
+		if (ret > 0) {
+			sigprocmask(SIG_SETMASK, waiting, &blocked);
+			ret = write(STDOUT_FILENO, text + done,
+				    size - done < PIPE_BUF ? size - done : PIPE_BUF);
+			sigprocmask(SIG_SETMASK, &blocked, NULL);
+		}
+		if (ret > 0)
+			done += ret;
+		else
+			given_up = !ret || errno != EINTR || stopped_by;
+	}
+	return done;
 }
 
 /* Also called on errors. Does nothing in a child, which has not called exec yet. */
@@ -243,6 +287,7 @@ static void complete(struct sample *sample, double begin, const char *title)
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	sample->time = time.tv_sec + time.tv_nsec / 1e9;
+	sample->read_at = read_at;
 	sample->seconds = (read_at > begin ? read_at : now()) - begin;
 	sample->title = title;
 	sample->rates = !title;
@@ -290,8 +335,8 @@ static int run_reports(const sigset_t *waiting)
 		}
 		sample_free(&current);
 		begin = read_at;
-		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
-			stopped_by = SIGPIPE;
+		if (ferror(stdout)) {	/* output() exits on errors but a closed pipe and a signal */
+			stopped_by = stopped_by ? stopped_by : SIGPIPE;
 			return status;
 		}
 		if (options.interval && now() > deadline + options.interval)
@@ -459,7 +504,7 @@ static void run_screen(const sigset_t *waiting)
 
 static int run(void)
 {
-	sigset_t waiting;
+	static sigset_t waiting;
 	int status = 0;
 
 	instance_check();
@@ -467,6 +512,11 @@ static int run(void)
 	if (options.vector_list)
 		choose_vectors(options.vector_list);
 	catch_signals(&waiting);
+	if (!options.screen)
+		stdout = fopencookie(&waiting, "w", (cookie_io_functions_t){ .write = write_out });
+	if (!stdout)
+		die("out of memory");
+	allow_files();
 	self = getpid();
 	atexit(clean_up);
 	/* keep freed memory, so that trapstat itself takes fewer page faults */
@@ -505,6 +555,10 @@ int main(int argc, char **argv)
 	sigset_t none;
 	int status;
 
+	/* No file that is opened later is taken for a standard one that is closed. */
+	while ((status = open("/dev/null", O_RDONLY)) >= 0 && status <= STDERR_FILENO)
+		;
+	close(status);
 	setlocale(LC_CTYPE, "");
 	options.screen = argc > 1 && !strcmp(argv[1], "top");
 	argc -= report || serve || options.screen;
