@@ -167,8 +167,10 @@ void bpf_drain(struct sample *sample)
 	int ret;
 
 	ring_buffer__consume(ring);
-	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM])
+	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM]) {
+		maps_forget();
 		return;
+	}
 	sideband_read();
 	maps_period();
 	skel->bss->nr_keys = 0;

@@ -142,8 +142,9 @@ static void cut_begin(struct map *map, uint64_t start)
 static void add_map(struct maps *maps, const struct map *new)
 {
 	size_t first = first_above(maps, new->start), last = first;
-	struct map *map = &maps->map[first];
+	struct map *map = &maps->map[first], copy;
 
+	copy_map(&copy, new);
 	if (first < maps->nr && map->start < new->start) {
 		if (map->end > new->end) {
 			map = make_room(maps, first + 1, first + 1, 1) - 1;
@@ -157,7 +158,7 @@ static void add_map(struct maps *maps, const struct map *new)
 		last++;
 	if (last < maps->nr && maps->map[last].start < new->end)
 		cut_begin(&maps->map[last], new->end);
-	copy_map(make_room(maps, first, last, 1), new);
+	*make_room(maps, first, last, 1) = copy;
 }
 
 static struct maps *copy_maps(const struct maps *from)
@@ -619,9 +620,7 @@ static struct maps *marked_maps(const struct space *space)
 				cut_begin(&part, mixed->start);
 			part.end = map->end < mixed->end ? map->end : mixed->end;
 			part.mixed = mixed->mixed;
-			part.name = print_string("%s", map->name);
 			add_map(maps, &part);
-			free(part.name);
 			i = first_above(maps, part.start);
 		}
 	}

@@ -3,8 +3,9 @@
  * symbols.c - names addresses by the symbols of the kernel and of ELF files
  *
  * A file is known by its build ID, or else by its inode: a path has another file in another
- * mount namespace, after an upgrade, and on another machine. It is opened when a name of it is
- * printed, and not when it is mapped, because an open file keeps its file system mounted.
+ * mount namespace, after an upgrade, and on another machine. It is opened when code of it is
+ * named, and not when it is mapped, because an open file keeps its file system mounted. Only a
+ * recording (maps.c) reads the build IDs of what was mapped before.
  */
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
