@@ -151,7 +151,8 @@ KERNEL(vc_movs_absent, "vc_movs_absent", NULL, MEMORY,
 	{ ENTRY(VC("kernel", MEMORY)),
 	  FAULT("address=0xfffffffffffff000 error_code=0 ip=* mode=kernel", "FIXUP"),
 	  EXIT(VC("kernel", MEMORY), "HANDLED"),
-	  FAULT("address=0xfffffffffffff000 error_code=PROT ip=@ mode=kernel", "FIXUP") });
+	  FAULT("address=0xfffffffffffff000 error_code=PROT ip=@ mode=kernel", "FIXUP") },
+	.ip = "raise_vc_movs_ip+0x0/*");
 KERNEL(vc_inside, "vc_cpuid", NULL, VC_CPUID,
 	{ ENTRY(VC("kernel", VC_CPUID)), TRAP(INNER, "EMULATED"),
 	  EXIT(VC("kernel", VC_CPUID), "EMULATED") }, .inner = IN_HANDLER);

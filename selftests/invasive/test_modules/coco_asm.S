@@ -23,7 +23,6 @@ SYM_CODE_START(\name)
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*coco_vc_handler(%rip)
 SYM_CODE_END(\name)
-STACK_FRAME_NON_STANDARD \name
 .endm
 
 GATE coco_vc, coco_vc_code(%rip)
