@@ -203,18 +203,26 @@ static unsigned long long lost_events(void)
 	}
 }
 
-/* trace-cmd has ended, or one of its children: it has been killed, or cannot write. */
+/* @status: of trace-cmd, or 0 if it is one of its children that has ended */
+static void fail(int status)
+{
+	discard();
+	if (WIFSIGNALED(status))
+		note("%s: trace-cmd was killed by signal %d, so there is no recording: run it again",
+		     options.record, WTERMSIG(status));
+	else
+		note("%s: trace-cmd could not write it, so there is no recording: is the disk full?",
+		     options.record);
+}
+
+/* A process of trace-cmd has ended: it was killed, or cannot write. */
 void record_failed(void)
 {
-	siginfo_t info = { };
+	int status = 0;
 
-	waitid(P_PID, recorder, &info, WEXITED | WNOHANG | WNOWAIT);
-	discard();
-	if (info.si_pid && info.si_code != CLD_EXITED)
-		die("%s: trace-cmd was killed by signal %d, so there is no recording: run it again",
-		    options.record, info.si_status);
-	die("%s: trace-cmd could not go on, so there is no recording: is the disk full?",
-	    options.record);
+	waitpid(recorder, &status, WNOHANG);
+	fail(status);
+	exit(STATUS_FAILED);
 }
 
 static bool told_again(void)
@@ -244,9 +252,7 @@ bool record_stop(void)
 		usleep(10000);
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-		discard();
-		note("%s: trace-cmd could not write it, so there is no recording: is the disk full?",
-		     options.record);
+		fail(status);
 		return false;
 	}
 	recorder = 0;
