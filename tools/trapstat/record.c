@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <trace-cmd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
@@ -225,6 +226,23 @@ void record_failed(void)
 	exit(STATUS_FAILED);
 }
 
+/* trace-cmd succeeds if the disk fills up while it writes the events: these are not there. */
+static bool is_complete(void)
+{
+	struct tracecmd_input *top, *events = NULL;
+
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	tep_set_loglevel(TEP_LOG_NONE);
+	top = tracecmd_open(target, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (top && tracecmd_buffer_instances(top) == 1)
+		events = tracecmd_buffer_instance_handle(top, 0);
+	if (events)
+		tracecmd_close(events);
+	if (top)
+		tracecmd_close(top);
+	return events;
+}
+
 static bool told_again(void)
 {
 	sigset_t pending;
@@ -251,7 +269,7 @@ bool record_stop(void)
 			kill(recorder, SIGKILL);
 		usleep(10000);
 	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || !is_complete()) {
 		fail(status);
 		return false;
 	}
