@@ -25,7 +25,7 @@
 static struct tracefs_instance *instance;
 static pid_t recorder;		/* and its process group: a child of it for each CPU */
 static int ends = -1;		/* an epoll of their pidfds */
-static char *file;		/* that of -o, which may be a link */
+static char *file;		/* that of -o, which may be a link to it */
 static char *target;		/* what trace-cmd writes: beside @file if that was there before */
 
 /*
@@ -65,23 +65,22 @@ static char *list_pids(const pid_t *pids, size_t nr)
 	return list;
 }
 
-/* A file that is there is only replaced by a complete one, which gets its mode. */
+/* A file that is there is only replaced by a complete one, which gets its owner and mode. */
 static void choose_target(void)
 {
 	bool exists = !access(options.record, F_OK);
 	int fd = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	struct stat stat;
 
-	if (fd < 0 || fstat(fd, &stat))
+	file = target = fd < 0 ? NULL : realpath(options.record, NULL);
+	if (!file || fstat(fd, &stat))
 		die("%s: %s", options.record, strerror(errno));
 	close(fd);
-	file = realpath(options.record, NULL);
-	target = (char *)options.record;
-	if (!file || !exists || !S_ISREG(stat.st_mode))
+	if (!exists || !S_ISREG(stat.st_mode))
 		return;
 	target = print_string("%s.trapstat", file);
 	fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || fchmod(fd, stat.st_mode & 07777))
+	if (fd < 0 || fchown(fd, stat.st_uid, stat.st_gid) || fchmod(fd, stat.st_mode & 07777))
 		die("%s: %s", target, strerror(errno));
 	close(fd);
 }
@@ -90,7 +89,7 @@ static void choose_target(void)
 static void discard(void)
 {
 	long cpu = sysconf(_SC_NPROCESSORS_CONF);
-	struct stat stat;
+	struct stat what;
 	int tries;
 	char *path;
 
@@ -104,7 +103,7 @@ static void discard(void)
 		unlink(path);
 		free(path);
 	}
-	if (!lstat(target, &stat) && S_ISREG(stat.st_mode))
+	if (!stat(target, &what) && S_ISREG(what.st_mode))
 		unlink(target);
 }
 
@@ -274,7 +273,7 @@ bool record_stop(void)
 		return false;
 	}
 	recorder = 0;
-	if (target != options.record && rename(target, file)) {
+	if (target != file && rename(target, file)) {
 		note("%s: %s: the recording is %s", file, strerror(errno), target);
 		return false;
 	}
