@@ -102,6 +102,10 @@ static void discard(void)
 		path = print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
 		unlink(path);
 		free(path);
+		/* so trace-cmd calls those of the buffer that it does not record, in 3.1.6 */
+		path = print_string("(null).cpu%ld", cpu);
+		unlink(path);
+		free(path);
 	}
 	if (!stat(target, &what) && S_ISREG(what.st_mode))
 		unlink(target);
