@@ -25,7 +25,7 @@ const char * const group_names[GROUPS] = {
 static const char usage[] =
 	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
-	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--no-bpf] [interval]\n"
+	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--lines] [--no-bpf] [interval]\n"
 	"       trapstat --openmetrics FILE [-g cgroup] [options] [interval [count]]\n"
 	"       trapstat serve [-g cgroup] [options] [address:port]\n"
 	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"

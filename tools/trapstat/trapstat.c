@@ -29,7 +29,7 @@
 
 static unsigned int nr_cpus;
 static char **columns;
-static volatile sig_atomic_t stopped_by, by_terminal, child_ended;
+static volatile sig_atomic_t stopped_by, by_terminal;
 static pid_t child, self;
 static struct tracefs_instance *instance;	/* of the histograms; NULL: BPF counts */
 static char *source;
@@ -43,9 +43,7 @@ static struct rlimit inherited_files;
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (signal == SIGCHLD) {
-		child_ended = 1;
-	} else {
+	if (signal != SIGCHLD) {
 		stopped_by = signal;
 		by_terminal = info->si_code == SI_KERNEL;
 	}
@@ -151,7 +149,7 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* SIGCHLD does not tell whether the command or trace-cmd has ended. */
+/* SIGCHLD is not only of the command. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { };
@@ -183,6 +181,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	struct pollfd fds[MAX_FDS] = {
 		{ .fd = bpf_wake_fd(), .events = POLLIN },
 		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = record_fd(), .events = POLLIN },
 	};
 	struct timespec timeout;
 	double serve;
@@ -190,7 +189,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	int ret;
 
 	for (;;) {
-		nr = 2 + tasks_poll(fds + 2, MAX_PIDS);
+		nr = 3 + tasks_poll(fds + 3, MAX_PIDS);
 		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
 		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
@@ -212,10 +211,11 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			stopped_by = SIGHUP;
 		if (child && stopped_by)
 			pass_on_signal();
-		if (child_ended && !has_ended(child))
-			child_ended = 0;
-		if (stopped_by || child_ended || (tasks_ended() && !options.screen))
+		if (stopped_by || has_ended(child) || (tasks_ended() && !options.screen))
 			return true;
+		/* trace-cmd ends with the processes, too */
+		if (ret > 0 && fds[2].revents)
+			record_failed();
 		if (options.screen && (ret < 0 || fds[1].revents))
 			return false;
 		if (deadline && now() >= deadline)

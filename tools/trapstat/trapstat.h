@@ -233,6 +233,8 @@ void command_go(void);
 
 /* record.c: trace-cmd */
 void record_start(const pid_t *pids, size_t nr);
+int record_fd(void);
+void record_failed(void) __attribute__((noreturn));
 bool record_stop(void);
 
 /* sideband.c */
