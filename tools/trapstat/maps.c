@@ -241,7 +241,10 @@ static void add_mixed(struct space *space, const struct map *map, const struct m
 	add_map(space->mixed, &mixed);
 }
 
-/* @new: may get what is known of its mapping besides */
+/*
+ * @new: may get what is known of its mapping besides. Memory where a file was only read, such as
+ * ld.so.cache, is not mixed: reading maps 16 pages at once, so nearly all faults are the memory's.
+ */
 static void add_to_space(struct space *space, struct map *new, bool proc)
 {
 	struct maps *maps = own_maps(space);
@@ -256,7 +259,8 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 				new->id = map->id;
 				new->name = map->name;
 			}
-		} else if (map->protection && !is_segment(maps->map, i, new)) {
+		} else if (map->protection && !is_segment(maps->map, i, new) &&
+			   !(map->protection == PROT_READ && is_anon(new))) {
 			add_mixed(space, map, new);
 		}
 	}

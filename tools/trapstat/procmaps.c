@@ -8,8 +8,8 @@
  *
  * That format has no offset in the mapped file, and nothing that identifies the file. So a
  * "task" with the negative number has these, in the place of the names: OFFSET,BUILD-ID, and
- * ?MIXED if other owners of the area had this protection. For a recording without them, only the distance of an address from the beginning of the file's
- * mappings is known.
+ * ?MIXED if other owners of the area had this protection. For a recording without them, only
+ * the distance of an address from the beginning of the file's mappings is known.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -173,7 +173,8 @@ static void read_rings(void)
 		free(entries[i].header);
 	}
 	nr -= i;
-	memmove(entries, entries + i, nr * sizeof(*entries));
+	if (nr)
+		memmove(entries, entries + i, nr * sizeof(*entries));
 }
 
 static void ring_open(unsigned int cpu)
