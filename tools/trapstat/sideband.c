@@ -177,7 +177,8 @@ static void read_rings(void)
 		memmove(entries, entries + i, nr * sizeof(*entries));
 }
 
-static void ring_open(unsigned int cpu)
+/* Returns an error number, or 0. */
+static int ring_open(unsigned int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -198,33 +199,41 @@ static void ring_open(unsigned int cpu)
 		.wakeup_watermark = RING_BYTES / 4,
 	};
 	struct ring *ring;
+	int error;
 
 	rings = allocate(rings, (nr_rings + 1) * sizeof(*rings));
 	ring = &rings[nr_rings];
 	ring->fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
-		return;
+		return errno;
 	ring->page = mmap(NULL, RING_BYTES + sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
 			  MAP_SHARED, ring->fd, 0);
-	if (ring->page == MAP_FAILED)
+	if (ring->page == MAP_FAILED) {
+		error = errno;
 		close(ring->fd);
-	else
-		nr_rings++;
+		return error;
+	}
+	nr_rings++;
+	return 0;
 }
 
 static void open_rings(void)
 {
 	unsigned int cpu;
+	int error, failed = 0;
 
 	for (; nr_rings; nr_rings--) {
 		munmap(rings[nr_rings - 1].page, RING_BYTES + sysconf(_SC_PAGESIZE));
 		close(rings[nr_rings - 1].fd);
 	}
-	for (cpu = 0; cpu < nr_cpus; cpu++)
-		ring_open(cpu);
-	if (!nr_rings)
-		note("no names and mappings of processes that have ended: perf_event_open: %s",
-		     strerror(errno));
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		error = ring_open(cpu);
+		if (error && error != ENODEV)	/* that is an offline CPU's */
+			failed = error;
+	}
+	if (failed)
+		note("some processes that have ended have no names and mappings: perf_event_open: %s",
+		     strerror(failed));
 }
 
 static void listen_to_hotplug(void)
