@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What gdb steps through and watches: "watched" changes 500 times, by different functions. */
+/* What gdb steps through and watches: "watched" changes 5000 times. */
 static volatile int watched, other;
 
 static void change(void)
@@ -9,7 +9,7 @@ static void change(void)
 
 int main(void)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 5000; i++) {
 		other += i;
 		change();
 	}

@@ -8,6 +8,7 @@ ignore 2 300
 continue
 delete
 set can-use-hw-watchpoints 0
-watch watched if watched == 400
+watch watched
+ignore 3 30
 continue
-detach
+kill
