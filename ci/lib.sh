@@ -128,6 +128,15 @@ tool() {
 		die "tools/$1 does not build: $(reason "$log") ($log)"
 }
 
+# balance FILE: build ci/checks/balance.c as FILE; $log has what gcc says.
+balance() {
+	tool trapstat
+	# shellcheck disable=SC2046 # arguments
+	gcc -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$root/tools/libtraps" -o "$1" "$root/ci/checks/balance.c" \
+		"$build/trapstat/libtraps/libtraps.a" $(pkg-config --cflags --libs libtracecmd libtraceevent) >>"$log" 2>&1 ||
+		die "balance does not build: $(reason "$log") ($log)"
+}
+
 # program NAME: install it if it is missing; $log has what apt says.
 program() {
 	command -v "$1" >/dev/null || "$root/ci/setup" "$1" >>"$log" 2>&1 || die "$(tail -n 1 "$log")"

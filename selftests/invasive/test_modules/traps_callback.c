@@ -42,5 +42,19 @@ static int __init callback_init(void)
 }
 module_init(callback_init);
 
+static void unregister_callback(struct tracepoint *tracepoint, void *unused)
+{
+	for (int i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(tracepoint->name, events[i]))
+			tracepoint_probe_unregister(tracepoint, oops_once, events[i]);
+}
+
+static void __exit callback_exit(void)
+{
+	for_each_kernel_tracepoint(unregister_callback, NULL);
+	tracepoint_synchronize_unregister();
+}
+module_exit(callback_exit);
+
 MODULE_DESCRIPTION("Callbacks that fail, for the selftests of the traps events");
 MODULE_LICENSE("GPL");
