@@ -179,21 +179,28 @@ static int read_key(struct __test_metadata *_metadata, const char *name)
 /* What costs nothing while all is off is off again when the last instance is. */
 TEST_F(toggle, keys)
 {
-	static const char * const keys[] = { "trap_events_key", "page_fault_events_key" };
+	static const struct {
+		const char *name, *exit;
+	} keys[] = {
+		{ "trap_events_key", "traps/trap_exit" },
+		{ "page_fault_events_key", "traps/page_fault_exit" },
+	};
 
 	if (access("/proc/kallsyms", F_OK) || access(TRACEFS "kprobe_events", F_OK))
 		SKIP(return, "no symbols, or no kprobe events");
 	ASSERT_EQ(0, trace_write("events/traps/filter", "common_pid < 0"));
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		EXPECT_EQ(0, read_key(_metadata, keys[i]));
+		EXPECT_EQ(0, read_key(_metadata, keys[i].name));
 		turn_on(_metadata, "traps");
+		EXPECT_EQ(2, read_key(_metadata, keys[i].name));
+		turn(_metadata, keys[i].exit, "0");
+		EXPECT_EQ(1, read_key(_metadata, keys[i].name));
 		ASSERT_EQ(0, other_create());
 		ASSERT_EQ(0, trace_write(OTHER "events/traps/enable", "1"));
-		EXPECT_EQ(2, read_key(_metadata, keys[i]));
 		turn(_metadata, "traps", "0");
-		EXPECT_EQ(2, read_key(_metadata, keys[i]));
+		EXPECT_EQ(2, read_key(_metadata, keys[i].name));
 		EXPECT_EQ(0, other_remove());
-		EXPECT_EQ(0, read_key(_metadata, keys[i]));
+		EXPECT_EQ(0, read_key(_metadata, keys[i].name));
 	}
 }
 
