@@ -28,10 +28,10 @@ wait_for() {
 	done
 }
 
-# What a program that traces has to leave as it was.
+# What a program that traces has to leave as it was. If it cannot be read, it is never the same.
 state() {
 	(
-		cd $tracing || exit
+		cd $tracing || { date +%N; exit 1; }
 		for file in tracing_on trace_clock trace_options current_tracer buffer_size_kb set_event \
 			set_event_pid set_event_notrace_pid tracing_cpumask set_ftrace_filter \
 			set_ftrace_pid events/enable events/traps/*/enable events/traps/*/filter \

@@ -26,6 +26,8 @@ class Tests(unittest.TestCase):
                 ("nmi.user.recorded", "nmi_test", ("user", "NMI")),
                 ("nmi.kernel.recorded", "nmi_test", ("kernel", "NMI")),
                 ("double_fault.kernel_df", "", ("kernel", "#DF")),
+                ("handler.vc_cpuid.recorded", "coco_test_32", ("user32", "#VC")),
+                ("handler.kernel_ve_cpuid.recorded", "coco_test", ("kernel", "#VE")),
                 ("bp_in_pf.recorded", "nested_test", None),
                 ("perf record: filter", "tools_test", None)):
             with self.subTest(test):
@@ -122,6 +124,17 @@ class Page(unittest.TestCase):
         self.assertEqual(lines[-18:-13], ["", "| ended with | |", "| --- | --- |",
                                           "| MINOR | no |", "| MAJOR | 1 passed |"])
         self.assertEqual(len(lines), 46)
+
+    def test_stand_in(self):
+        log = "# machine: Q; Linux 7.3 x86_64\n"
+        for program, mode in ("coco_test", ""), ("coco_test_32", ""), ("coco_test", "kernel_"):
+            for name in "ve_a", "vc_a":
+                log += f"# test i:{program}\n# a:1:b:result FIXUP\nok 1 handler.{mode}{name}.x\n"
+        lines = report.section("x86_64-qemu-coco", [log], "*\t*\t*\tno\n").splitlines()
+        self.assertEqual(lines[0], "## Q; Linux 7.3 x86_64; a module stands in for the CPU")
+        self.assertEqual(lines[4:], ["| 20 | #VE | 1 passed | 1 passed | 1 passed |",
+                                     "| 29 | #VC | 1 passed | 1 passed | 1 passed |", "",
+                                     "| ended with | |", "| --- | --- |", "| FIXUP | 6 passed |"])
 
     def test_compare(self):
         page = "# Page\n\n## A\n\none\n\n## A B\n\ntwo\n"

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,43 @@ unsigned long kprobe_hits(void)
 
 	kprobe_get_hits(&hits, 1);
 	return hits;
+}
+
+/* --- perf */
+
+#define RING_SIZE	(33 * PAGE)
+
+bool sampling_start(struct sampling *sampling, const char *event, pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.type			= PERF_TYPE_TRACEPOINT,
+		.size			= sizeof(attr),
+		.sample_period		= 1,
+		.sample_type		= PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN |
+					  PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.sample_regs_user	= 0xff,
+		.sample_stack_user	= 1024,
+	};
+	char file[64], *id;
+
+	snprintf(file, sizeof(file), "events/traps/%s/id", event);
+	id = trace_read(file);
+	if (!id)
+		return false;
+	attr.config = atoi(id);
+	free(id);
+	sampling->fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (sampling->fd < 0)
+		return false;
+	sampling->ring = mmap(NULL, RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      sampling->fd, 0);
+	return sampling->ring != MAP_FAILED;
+}
+
+void sampling_stop(struct sampling *sampling)
+{
+	munmap(sampling->ring, RING_SIZE);
+	close(sampling->fd);
 }
 
 /* --- The modules */

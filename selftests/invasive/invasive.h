@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What only these tests need: more of tracefs, a second instance, kprobe events, the
- * module that raises exceptions, machine checks, a loop.
+ * module that raises exceptions, machine checks, samples of perf, a loop.
  */
 #ifndef _INVASIVE_H
 #define _INVASIVE_H
@@ -32,6 +32,15 @@ int kprobe_remove(int n);
 int kprobe_filter(const char *filter);
 void kprobe_get_hits(unsigned long *hits, int count);
 unsigned long kprobe_hits(void);
+
+/* Samples of an event with call chains, as perf record -g takes them. */
+struct sampling {
+	int fd;
+	void *ring;
+};
+
+bool sampling_start(struct sampling *sampling, const char *event, pid_t pid);
+void sampling_stop(struct sampling *sampling);
 
 /* All return 0 or the error; the last two are for test_modules/raiser.c. */
 int module_load(const char *name);

@@ -13,9 +13,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "invasive_fixture.h"
 #include "kprobes.h"
@@ -123,47 +120,6 @@ TEST_F_TIMEOUT(stacks, recording, 600)
 
 /* --- Tests of breakpoints */
 
-/* Samples of an event with call chains, as perf record -g takes them. */
-struct sampling {
-	int fd;
-	void *ring;
-};
-
-#define RING_SIZE	(33 * PAGE)
-
-static bool start_sampling(struct sampling *sampling, const char *event, pid_t pid)
-{
-	struct perf_event_attr attr = {
-		.type			= PERF_TYPE_TRACEPOINT,
-		.size			= sizeof(attr),
-		.sample_period		= 1,
-		.sample_type		= PERF_SAMPLE_RAW | PERF_SAMPLE_CALLCHAIN |
-					  PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user	= 0xff,
-		.sample_stack_user	= 1024,
-	};
-	char file[64], *id;
-
-	snprintf(file, sizeof(file), "events/traps/%s/id", event);
-	id = trace_read(file);
-	if (!id)
-		return false;
-	attr.config = atoi(id);
-	free(id);
-	sampling->fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (sampling->fd < 0)
-		return false;
-	sampling->ring = mmap(NULL, RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      sampling->fd, 0);
-	return sampling->ring != MAP_FAILED;
-}
-
-static void stop_sampling(struct sampling *sampling)
-{
-	munmap(sampling->ring, RING_SIZE);
-	close(sampling->fd);
-}
-
 static const char * const events[] = {
 	"page_fault_entry", "page_fault_exit", "trap_entry", "trap_exit",
 };
@@ -231,14 +187,14 @@ static void work_once(struct __test_metadata *_metadata, struct child *child,
 	snprintf(filter, sizeof(filter), "common_pid == %d", child->pid);
 	ASSERT_EQ(0, kprobe_filter(filter));
 	for (size_t i = 0; i < sampled; i++)
-		ASSERT_TRUE(start_sampling(&samplings[i], events[i], child->pid));
+		ASSERT_TRUE(sampling_start(&samplings[i], events[i], child->pid));
 	ASSERT_EQ(0, trace_truncate("trace"));
 	turn_probes(_metadata, probes, true);
 	ASSERT_EQ(0, child_go(child));
 	turn_probes(_metadata, probes, false);
 	ASSERT_EQ(0, trace_write("tracing_on", "0"));
 	for (size_t i = 0; i < sampled; i++)
-		stop_sampling(&samplings[i]);
+		sampling_stop(&samplings[i]);
 	ASSERT_EQ(0, trace_stat("overrun"));
 }
 

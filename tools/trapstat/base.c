@@ -3,14 +3,41 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 #include "trapstat.h"
+
+/* Bytes that are not of a printable character become \xNN, as in tables. */
+void put_safe(const char *text, FILE *to)
+{
+	mbstate_t state = { };
+	size_t len, i;
+	wchar_t c;
+
+	for (; *text; text += len) {
+		len = mbrtowc(&c, text, strlen(text), &state);
+		if (len <= strlen(text) && iswprint(c)) {
+			fwrite(text, 1, len, to);
+			continue;
+		}
+		if (len > strlen(text)) {
+			len = 1;
+			memset(&state, 0, sizeof(state));
+		}
+		for (i = 0; i < len; i++)
+			fprintf(to, "\\x%02x", (unsigned char)text[i]);
+	}
+}
 
 static void print_note(const char *format, va_list args)
 {
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, args);
-	fprintf(stderr, "trapstat: %s\n", text);
+	fputs("trapstat: ", stderr);
+	put_safe(text, stderr);
+	fputs("\n", stderr);
 }
 
 void note(const char *format, ...)

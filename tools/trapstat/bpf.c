@@ -25,7 +25,7 @@ static struct ring_buffer *ring;
 static unsigned int possible_cpus;
 static struct counter *before[SLOTS], *now;
 static int spare;		/* the table that is not in use */
-static uint64_t missing_before[BY_IP + 1], uncounted_before;
+static uint64_t missing_before[BY_IP + 1], uncounted_before, lost_before;
 
 static const enum table tables[] = { [BY_TASK] = TASKS, [BY_PAGE] = ADDRESSES, [BY_IP] = FROM };
 
@@ -86,11 +86,16 @@ static void configure(void)
 const char *bpf_start(void)
 {
 	const char *why = NULL;
+	int ret;
 
 #ifndef __x86_64__
 	return "the programs are for x86-64";
 #endif
 	libbpf_set_print(no_message);
+	ret = libbpf_num_possible_cpus();
+	if (ret < 0)
+		return strerror(-ret);
+	possible_cpus = ret;
 	skel = counter_bpf__open();
 	if (skel)
 		configure();
@@ -106,7 +111,6 @@ const char *bpf_start(void)
 		bpf_stop();
 		return why;
 	}
-	possible_cpus = libbpf_num_possible_cpus();
 	now = allocate(NULL, possible_cpus * sizeof(*now));
 	return NULL;
 }
@@ -209,7 +213,7 @@ static void add_slot(struct sample *sample, unsigned int key, const struct count
 			sums[i] += now[cpu].bucket[i] - old[cpu].bucket[i];
 			on_cpu += now[cpu].bucket[i] - old[cpu].bucket[i];
 		}
-		/* The rest of an exception that is being counted comes with the next call. */
+		/* What no bucket has yet comes with the next call. */
 		if (!on_cpu) {
 			now[cpu] = old[cpu];
 			continue;
@@ -238,30 +242,25 @@ static void add_slot(struct sample *sample, unsigned int key, const struct count
 	}
 }
 
-/* How often the kernel did not call a program, because it ran already */
-static uint64_t recursions(void)
+/* How often the kernel did not call a program, because it ran already on that CPU */
+static uint64_t recursions(const struct bpf_program *prog)
 {
-	struct bpf_prog_info info;
-	struct bpf_program *prog;
-	__u32 size;
-	uint64_t sum = 0;
+	struct bpf_prog_info info = { };
+	__u32 size = sizeof(info);
 
-	bpf_object__for_each_program(prog, skel->obj) {
-		size = sizeof(info);
-		memset(&info, 0, size);
-		if (bpf_program__fd(prog) >= 0 &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &size))
-			sum += info.recursion_misses;
-	}
-	return sum;
+	if (bpf_program__fd(prog) < 0 ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &size))
+		return 0;
+	return info.recursion_misses;
 }
 
 /* Add what was counted since the last call. */
 void bpf_read(struct sample *sample)
 {
 	size_t size = possible_cpus * sizeof(*now);
-	uint64_t uncounted = recursions() + skel->bss->no_slot;
-	static bool told;
+	uint64_t uncounted = recursions(skel->progs.trap_exit) + recursions(skel->progs.mm_fault) +
+			     recursions(skel->progs.page_fault_exit) + skel->bss->no_slot;
+	uint64_t lost = recursions(skel->progs.sched_process_fork) + skel->bss->lost_tasks;
 	unsigned int i;
 	__u32 slot;
 
@@ -278,10 +277,8 @@ void bpf_read(struct sample *sample)
 	}
 	sample->uncounted += uncounted - uncounted_before;
 	uncounted_before = uncounted;
-	if (skel->bss->lost_tasks && !told) {
-		note("children are not counted: more than %d tasks at once", MAX_TASKS);
-		told = true;
-	}
+	sample->lost_tasks += lost - lost_before;
+	lost_before = lost;
 	for (i = BY_TASK; i <= BY_IP; i++) {
 		sample->missing[tables[i]] += skel->bss->missing[i] - missing_before[i];
 		missing_before[i] = skel->bss->missing[i];
@@ -304,5 +301,5 @@ void bpf_stop(void)
 	free(now);
 	now = NULL;
 	memset(missing_before, 0, sizeof(missing_before));
-	uncounted_before = 0;
+	uncounted_before = lost_before = 0;
 }

@@ -272,12 +272,19 @@ static __always_inline void count_task(__u64 task)
 		__sync_fetch_and_add(&lost_tasks, 1);
 }
 
-/* A task that is counted has a child, which is counted, too. */
+/*
+ * A task that is counted has a child, which is counted, too. Any other child may have the
+ * address of a task whose end was missed.
+ */
 SEC("raw_tp/sched_process_fork")
 int sched_process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
+	__u64 child = ctx->args[1];
+
 	if (is_counted())
-		count_task(ctx->args[1]);
+		count_task(child);
+	else
+		bpf_map_delete_elem(&tasks, &child);
 	return 0;
 }
 

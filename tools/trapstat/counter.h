@@ -14,20 +14,23 @@
 
 /*
  * Log-linear: 32 buckets for each power of two, so that a bucket is at most 1/32 wider
- * than its lowest duration. Durations up to 2^37 ns (137 s); the last bucket has the longer ones.
+ * than its lowest duration. The last bucket has the durations from 2^37 ns (137 s) on.
  */
 #define SUB_BITS	5
 #define SUBS		(1 << SUB_BITS)
-#define BUCKETS		((37 - SUB_BITS + 1) * SUBS)
+#define BUCKETS		((37 - SUB_BITS + 1) * SUBS + 1)
 
-/* The exceptions of one vector and result, on one CPU */
+/*
+ * The exceptions of one vector and result, on one CPU. The programs count in a bucket last, and
+ * the kernel copies the buckets first: what is in a copy's buckets is in the rest of it, too.
+ */
 struct counter {
+	__u64	bucket[BUCKETS];
 	__u64	user;		/* raised in user mode */
 	__u64	waited;		/* ns of those that slept or were preempted */
 	__u64	ran;		/* ns of the others */
 	__u64	flag[FLAGS];
 	__u64	longest;	/* ns, of the last bucket */
-	__u64	bucket[BUCKETS];
 };
 
 /* Slot 0 has those for which no other was free. */

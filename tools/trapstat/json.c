@@ -310,6 +310,8 @@ void print_json(const struct sample *sample)
 	add_string(all, "title", sample->title ?: "");
 	add_decimal(all, "seconds", sample->seconds);
 	add_string(all, "duration_buckets", sample->buckets);
+	if (!sample->recorded)
+		add_number(all, "missing_tasks", sample->lost_tasks);
 	for (i = 0; i < TABLES; i++) {
 		if (options.table[i])
 			json_object_object_add(all, table_names[i], new_table(sample, i));

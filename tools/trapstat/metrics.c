@@ -4,6 +4,7 @@
  * the text format 0.0.4
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,11 +256,19 @@ void metrics_begin(struct sample *counts)
 /* Whoever reads the file sees all of the old one or all of the new one. */
 bool metrics_save(const char *path, const struct sample *counts)
 {
+	char *temporary = print_string("%s.trapstat", path);
 	const char *end = strrchr(path, '.');
-	char *temporary = print_string("%s.XXXXXX", path);
-	int fd = mkstemp(temporary);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool saved = false;
+	FILE *file = NULL;
+	struct stat old;
+	int fd = -1;
+
+	if (!lstat(path, &old) && !S_ISREG(old.st_mode))
+		errno = ENOTSUP;
+	else if (!unlink(temporary) || errno == ENOENT)		/* of a run that was killed */
+		fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd >= 0)
+		file = fdopen(fd, "w");
 
 	if (file) {
 		metrics_write(file, counts, !end || strcmp(end, ".prom"));
@@ -267,7 +276,8 @@ bool metrics_save(const char *path, const struct sample *counts)
 		saved = !fclose(file) && saved && !rename(temporary, path);
 	}
 	if (!saved)
-		note("cannot write %s: %s", path, strerror(errno));
+		note("cannot write %s: %s", path,
+		     errno == ENOTSUP ? "it is not a regular file" : strerror(errno));
 	if (!saved && fd >= 0)
 		unlink(temporary);
 	free(temporary);

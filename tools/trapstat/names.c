@@ -63,19 +63,17 @@ void choose_vectors(char *list)
 {
 	const char *word, *name;
 	unsigned int i;
-	char *end;
 
 	for (word = strtok(list, ","); word; word = strtok(NULL, ",")) {
-		i = strtoul(word, &end, 10);
-		if (end == word || *end) {
-			for (i = 0; i < VECTORS; i++) {
-				name = i == VECTOR_NONE ? "mm_fault" : traps_vector_name(format, i);
-				if (name && !strcasecmp(name, word))
-					break;
-			}
+		for (i = 0; i < VECTORS; i++) {
+			name = i == VECTOR_NONE ? "mm_fault" : traps_vector_name(format, i);
+			if (name && !strcasecmp(name, word))
+				break;
 		}
-		if (i >= VECTORS)
+		if (i == VECTORS && (*word < '0' || *word > '9'))
 			bad_usage("-e: %s is no vector: give names such as #PF, or numbers", word);
+		if (i == VECTORS)
+			i = number("-e", word, 0, VECTOR_NONE - 1);
 		options.vectors[i] = true;
 		options.some_vectors = true;
 	}

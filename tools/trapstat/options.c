@@ -25,7 +25,7 @@ const char * const group_names[GROUPS] = {
 static const char usage[] =
 	"usage: trapstat [-adflstv] [options] [interval [count]]\n"
 	"       trapstat [-adflstv] [options] -c command [argument ...]\n"
-	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--no-bpf] [interval]\n"
+	"       trapstat top [-a|-d|-f|-l|-s|-t|-v] [-CegnpS] [--lines] [--no-bpf] [interval]\n"
 	"       trapstat --openmetrics FILE [-g cgroup] [options] [interval [count]]\n"
 	"       trapstat serve [-g cgroup] [options] [address:port]\n"
 	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"
@@ -46,8 +46,7 @@ static const char usage[] =
 	"  --lines  -s, -w with source lines           -h, --help, --version\n"
 	"  report -w FAULTS  so many of the longest page faults; tasks by time in page faults\n";
 
-static unsigned long number(const char *what, const char *text, unsigned long min,
-			    unsigned long max)
+unsigned long number(const char *what, const char *text, unsigned long min, unsigned long max)
 {
 	unsigned long value;
 	char *end;

@@ -26,23 +26,25 @@ static void note_missing(const struct sample *sample, enum table table)
 		     sized ? ", use a larger one (-S)" : "");
 }
 
-/* The caller checks for a closed pipe. */
+/* The caller checks for a closed pipe, and for a signal that came while nobody read. */
 void output_flush(void)
 {
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
+	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && errno != EINTR)
 		die("standard output: %s", strerror(errno));
 }
 
 /* Returns 0, or STATUS_INCOMPLETE if something is missing in the sample. */
 int note_incomplete(const struct sample *sample, const bool *tables)
 {
-	int status = sample->uncounted ? STATUS_INCOMPLETE : 0;
+	int status = sample->uncounted || sample->lost_tasks ? STATUS_INCOMPLETE : 0;
 	unsigned int i;
 
 	if (sample->uncounted)
-		note("%" PRIu64 " exceptions are missing: they were raised while another one was counted, or are of too many kinds",
+		note("up to %" PRIu64 " exceptions are missing: they were raised while another one was counted, or are of too many kinds",
 		     sample->uncounted);
-
+	if (sample->lost_tasks)
+		note("up to %" PRIu64 " child processes or threads are not counted: there were too many at once",
+		     sample->lost_tasks);
 	for (i = 0; i < TABLES; i++) {
 		if (!tables[i])
 			continue;

@@ -8,19 +8,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <trace-cmd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
 
-#define PATIENCE	500	/* of 10 ms: to write the rest of the file */
+#define PATIENCE	500	/* of 10 ms: later, another signal ends trace-cmd at once */
 
 static struct tracefs_instance *instance;
-static pid_t recorder;
-static bool made;		/* there was no such file before */
+static pid_t recorder;		/* and its process group: a child of it for each CPU */
+static int ends = -1;		/* an epoll of their pidfds */
+static char *file;		/* that of -o, which may be a link to it */
+static char *target;		/* what trace-cmd writes: beside @file if that was there before */
 
 /*
  * trace-cmd is not in the terminal's process group, because an interrupt stops trapstat,
@@ -59,19 +65,76 @@ static char *list_pids(const pid_t *pids, size_t nr)
 	return list;
 }
 
+/* A file that is there is only replaced by a complete one, which gets its owner and mode. */
+static void choose_target(void)
+{
+	bool exists = !access(options.record, F_OK);
+	int fd = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	struct stat stat;
+
+	file = target = fd < 0 ? NULL : realpath(options.record, NULL);
+	if (!file || fstat(fd, &stat))
+		die("%s: %s", options.record, strerror(errno));
+	close(fd);
+	if (!exists || !S_ISREG(stat.st_mode))
+		return;
+	target = print_string("%s.trapstat", file);
+	fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || fchown(fd, stat.st_uid, stat.st_gid) || fchmod(fd, stat.st_mode & 07777))
+		die("%s: %s", target, strerror(errno));
+	close(fd);
+}
+
+/* What trace-cmd leaves if it fails: its children, which keep the instance, and files */
+static void discard(void)
+{
+	long cpu = sysconf(_SC_NPROCESSORS_CONF);
+	struct stat what;
+	int tries;
+	char *path;
+
+	kill(-recorder, SIGKILL);
+	waitpid(recorder, NULL, 0);
+	for (tries = 0; tries < TRIES && !kill(-recorder, 0); tries++)
+		usleep(10000);
+	recorder = 0;
+	while (cpu--) {
+		path = print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
+		unlink(path);
+		free(path);
+		/* so trace-cmd calls those of the buffer that it does not record, in 3.1.6 */
+		path = print_string("(null).cpu%ld", cpu);
+		unlink(path);
+		free(path);
+	}
+	if (!stat(target, &what) && S_ISREG(what.st_mode))
+		unlink(target);
+}
+
+static void watch(pid_t tid)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = syscall(SYS_pidfd_open, tid, 0);
+
+	if (fd >= 0)
+		epoll_ctl(ends, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* It is readable when a process of trace-cmd has ended. */
+int record_fd(void)
+{
+	return ends;
+}
+
 void record_start(const pid_t *pids, size_t nr)
 {
-	int lock, file, status = 0, tries = 0;
+	int lock, status = 0, tries = 0;
 	char *argv[24], **arg = argv;
 	char *buffer_kb;
 
-	made = access(options.record, F_OK);
-	file = open(options.record, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (file < 0)
-		die("%s: %s", options.record, strerror(errno));
-	close(file);
 	buffer_kb = print_string("%lu", options.buffer_kb);
 	instance = instance_create("-record", &lock);
+	choose_target();
 	*arg++ = "trace-cmd";
 	*arg++ = "record";
 	*arg++ = "-q";
@@ -88,7 +151,7 @@ void record_start(const pid_t *pids, size_t nr)
 		*arg++ = "stacktrace";
 	}
 	*arg++ = "-o";
-	*arg++ = (char *)options.record;
+	*arg++ = target;
 	if (options.stacks) {
 		*arg++ = "-O";
 		*arg++ = "userstacktrace";
@@ -109,15 +172,15 @@ void record_start(const pid_t *pids, size_t nr)
 		if (++tries == TRIES)
 			kill(recorder, SIGKILL);
 		if (waitpid(recorder, &status, WNOHANG) == recorder) {
-			recorder = 0;
-			if (made)
-				unlink(options.record);
+			discard();
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 				die("-o needs trace-cmd: install it");
 			die("%s: trace-cmd does not record into it", options.record);
 		}
 		usleep(10000);
 	}
+	ends = epoll_create1(EPOLL_CLOEXEC);
+	tasks_each(&recorder, 1, watch);
 	if (nr)
 		free(arg[-1]);
 	free(buffer_kb);
@@ -144,6 +207,53 @@ static unsigned long long lost_events(void)
 	}
 }
 
+/* @status: of trace-cmd, or 0 if it is one of its children that has ended */
+static void fail(int status)
+{
+	discard();
+	if (WIFSIGNALED(status))
+		note("%s: trace-cmd was killed by signal %d, so there is no recording: run it again",
+		     options.record, WTERMSIG(status));
+	else
+		note("%s: trace-cmd could not write it, so there is no recording: is the disk full?",
+		     options.record);
+}
+
+/* A process of trace-cmd has ended: it was killed, or cannot write. */
+void record_failed(void)
+{
+	int status = 0;
+
+	waitpid(recorder, &status, WNOHANG);
+	fail(status);
+	exit(STATUS_FAILED);
+}
+
+/* trace-cmd succeeds if the disk fills up while it writes the events: these are not there. */
+static bool is_complete(void)
+{
+	struct tracecmd_input *top, *events = NULL;
+
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	tep_set_loglevel(TEP_LOG_NONE);
+	top = tracecmd_open(target, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (top && tracecmd_buffer_instances(top) == 1)
+		events = tracecmd_buffer_instance_handle(top, 0);
+	if (events)
+		tracecmd_close(events);
+	if (top)
+		tracecmd_close(top);
+	return events;
+}
+
+static bool told_again(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM);
+}
+
 /* Returns whether the file has all events. */
 bool record_stop(void)
 {
@@ -156,14 +266,19 @@ bool record_stop(void)
 	tracefs_trace_off(instance);
 	lost = lost_events();
 	kill(recorder, SIGINT);
+	/* as long as it takes to write the file, unless another signal comes */
 	for (tries = 0; waitpid(recorder, &status, WNOHANG) != recorder; tries++) {
-		if (tries == PATIENCE)
+		if (tries >= PATIENCE && told_again())
 			kill(recorder, SIGKILL);
 		usleep(10000);
 	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || !is_complete()) {
+		fail(status);
+		return false;
+	}
 	recorder = 0;
-	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-		note("%s: trace-cmd failed, it is not complete", options.record);
+	if (target != file && rename(target, file)) {
+		note("%s: %s: the recording is %s", file, strerror(errno), target);
 		return false;
 	}
 	sideband_read();

@@ -200,7 +200,7 @@ int report_main(int nr_files, char **files)
 	struct sample all = { .title = "all files", .recorded = true, .buckets = "exact",
 			      .columns = files, .nr_columns = nr_files };
 	struct recording recording;
-	int i, status = 0;
+	int i, j, status = 0;
 
 	for (i = 0; i < nr_files; i++) {
 		if (i)
@@ -211,6 +211,13 @@ int report_main(int nr_files, char **files)
 			status = STATUS_INCOMPLETE;
 		add_host(&all, i);
 		free_recorded();
+	}
+	/* Each column has a name of its own. */
+	for (i = 1; i < nr_files; i++) {
+		for (j = 0; j < i; j++) {
+			if (!strcmp(files[i], files[j]))
+				files[i] = print_string("%s (%d)", files[i], i + 1);
+		}
 	}
 	if (nr_files > 1 && report_all(&all))
 		status = STATUS_INCOMPLETE;

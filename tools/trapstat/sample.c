@@ -84,6 +84,7 @@ void sample_add(struct sample *to, const struct sample *from)
 			sum->longest = more->longest;
 	}
 	to->uncounted += from->uncounted;
+	to->lost_tasks += from->lost_tasks;
 }
 
 static int compare_outcomes(const void *a, const void *b)

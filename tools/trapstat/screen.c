@@ -17,6 +17,7 @@
 
 #define COMPARE(x, y)	(((x) > (y)) - ((x) < (y)))
 #define SIDEWAYS	8	/* columns */
+#define WIDEST		30000	/* columns that ncurses can have */
 
 static const struct view {
 	int		key;
@@ -68,7 +69,7 @@ static WINDOW *keyboard;
 static size_t nr_columns = 1;
 static int nr_lines, page, first, left;	/* of the table: lines below its head, what is shown */
 static bool helping, frozen;
-static double since;			/* the samples up to this time lack the table */
+static double since;			/* the samples read up to then lack the table */
 static char *notes, *marked_name;
 
 /* Sets which table is shown first, and what is counted for it. */
@@ -118,7 +119,7 @@ void screen_open(const struct sample *sample)
 		die("out of memory");
 	keypad(keyboard, true);
 	nodelay(keyboard, true);
-	since = sample->time;
+	since = sample->read_at;
 }
 
 /* Also called on errors, and more than once */
@@ -206,7 +207,7 @@ static void arrange(struct libscols_table *table)
 
 static void print_table(const struct sample *sample, FILE *to)
 {
-	bool tables[TABLES] = { }, counted = sample->time > since;
+	bool tables[TABLES] = { }, counted = sample->read_at > since;
 
 	if (helping) {
 		fputs(help, to);
@@ -276,12 +277,19 @@ static const char *next_line(const char *text)
 	return text + (*text == '\n');
 }
 
+static int line_length(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+
+	return len < WIDEST ? len : WIDEST;
+}
+
 static int count_lines(const char *text, int *longest)
 {
 	int nr, len;
 
 	for (nr = 0; *text; nr++, text = next_line(text)) {
-		len = strcspn(text, "\n");
+		len = line_length(text);
 		*longest = len > *longest ? len : *longest;
 	}
 	return nr;
@@ -290,7 +298,7 @@ static int count_lines(const char *text, int *longest)
 static void draw_line(WINDOW *pad, int row, const char *text, attr_t attributes)
 {
 	wattrset(pad, attributes);
-	mvwaddnstr(pad, row, 0, text, strcspn(text, "\n"));
+	mvwaddnstr(pad, row, 0, text, line_length(text));
 }
 
 /* Whatever is longer than the terminal's lines is on the pad, too. */
@@ -370,7 +378,7 @@ static enum screen_act count_anew(const struct sample *sample)
 	options.table[TASKS] = options.table[ADDRESSES] = options.table[FROM] = false;
 	if (view->table >= TASKS) {
 		options.table[view->table] = true;
-		since = sample->time;
+		since = sample->read_at;
 		frozen = false;
 	}
 	return SCREEN_RESTART;

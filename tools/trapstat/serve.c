@@ -115,7 +115,7 @@ static int listen_at(const char *where)
 					.ai_socktype = SOCK_STREAM };
 	char *host = print_string("%s", where), *port = strrchr(host, ':'), *name = host;
 	struct addrinfo *address;
-	int fd, one = 1;
+	int fd, one = 1, no = 0;
 
 	if (!port || !port[1])
 		bad_usage("serve: %s is not ADDRESS:PORT", where);
@@ -124,9 +124,15 @@ static int listen_at(const char *where)
 		name[strlen(name) - 1] = '\0';
 		name++;
 	}
-	if (getaddrinfo(*name ? name : NULL, port, &hints, &address))
+	number("serve: port", port, 1, 65535);
+	/* IPv6's is any address of IPv4, too. */
+	if (!*name)
+		name = access("/proc/self/net/if_inet6", F_OK) ? "0.0.0.0" : "::";
+	if (getaddrinfo(name, port, &hints, &address))
 		bad_usage("serve: %s is not ADDRESS:PORT, both as numbers", where);
 	fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (address->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, MAX_CONNECTIONS))
 		die("serve: %s: %s", where, strerror(errno));

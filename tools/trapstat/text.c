@@ -3,7 +3,6 @@
  * text.c - prints a sample as tables, by libsmartcols: it fits them to the terminal, and
  * shows what is not printable in names as numbers
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <libsmartcols.h>
 #include <stdio.h>
@@ -117,7 +116,7 @@ static unsigned int block_end(const struct sample *sample, unsigned int first)
 	unsigned int used = NAMES_WIDTH, end, shown = 0;
 	struct winsize size = { };
 
-	ioctl(fileno(out), TIOCGWINSZ, &size);
+	ioctl(out == stdout ? STDOUT_FILENO : -1, TIOCGWINSZ, &size);
 	for (end = first; end < sample->nr_columns; end++) {
 		if (!sample->columns[end])
 			continue;
@@ -232,13 +231,16 @@ static void print_bars(const struct sample *sample, unsigned int vector, unsigne
 		       const struct durations *d)
 {
 	uint64_t sums[65] = { }, most = 0;
-	unsigned int i, first = 64, last = 0;
+	unsigned int i, first = 64, last = 0, open = 65;	/* open: without an end */
 	char bar[BAR + 1];
 
 	if (result != ALL_RESULTS)
 		return;
-	for (i = 0; i < d->buckets.nr; i++)
+	for (i = 0; i < d->buckets.nr; i++) {
 		sums[octave(d->buckets.row[i].low)] += d->buckets.row[i].count;
+		if (d->buckets.row[i].value == UINT64_MAX)
+			open = octave(d->buckets.row[i].low);
+	}
 	for (i = 0; i <= 64; i++) {
 		if (!sums[i])
 			continue;
@@ -251,7 +253,7 @@ static void print_bars(const struct sample *sample, unsigned int vector, unsigne
 		begin_line();
 		vector_cells(vector);
 		cell(ns_text(i ? 1ULL << (i - 1) : 0));
-		cell(ns_text(i < 64 ? 1ULL << i : UINT64_MAX));
+		cell(i < open ? ns_text(1ULL << i) : NULL);
 		cell(count_text(sample, sums[i]));
 		cell(print_string("%.*s", (int)((sums[i] * BAR + most - 1) / most), bar));
 	}
@@ -477,12 +479,10 @@ void print_source(const struct sample *sample, FILE *to)
 void print_time(const struct sample *sample, FILE *to)
 {
 	time_t seconds = sample->time;
-	const char *name;
 	char when[32];
 
 	strftime(when, sizeof(when), "%F %T", localtime(&seconds));
-	for (name = sample->title ?: when; *name; name++)
-		putc(iscntrl((unsigned char)*name) ? '?' : *name, to);
+	put_safe(sample->title ?: when, to);
 	fprintf(to, " (%.3f s):", sample->seconds);
 }
 

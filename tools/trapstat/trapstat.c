@@ -5,6 +5,8 @@
  * The loop that waits, reads and prints.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <malloc.h>
 #include <poll.h>
@@ -12,20 +14,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
-#define MAX_FDS		1024
+#define MAX_FDS		(MAX_CPUS + MAX_PIDS + 8)
+#define PATIENCE	1	/* s: how long who reads the output may take after a signal */
 #define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 #define MAX_GONE	4096	/* tasks that have ended, and are remembered until counts are read */
 
 static unsigned int nr_cpus;
 static char **columns;
-static volatile sig_atomic_t stopped_by, by_terminal, child_ended;
+static volatile sig_atomic_t stopped_by, by_terminal;
 static pid_t child, self;
 static struct tracefs_instance *instance;	/* of the histograms; NULL: BPF counts */
 static char *source;
@@ -34,13 +38,12 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIP
 #define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
 static struct sigaction inherited[NR_SIGNALS];
 static sigset_t inherited_mask;
+static struct rlimit inherited_files;
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (signal == SIGCHLD) {
-		child_ended = 1;
-	} else {
+	if (signal != SIGCHLD) {
 		stopped_by = signal;
 		by_terminal = info->si_code == SI_KERNEL;
 	}
@@ -84,6 +87,45 @@ void restore_signals(void)
 	for (i = 0; i < NR_SIGNALS; i++)
 		sigaction(signals[i], &inherited[i], NULL);
 	sigprocmask(SIG_SETMASK, &inherited_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &inherited_files);
+}
+
+/* perf and libbpf open files for each CPU. */
+static void allow_files(void)
+{
+	struct rlimit all;
+
+	getrlimit(RLIMIT_NOFILE, &inherited_files);
+	all = inherited_files;
+	all.rlim_cur = all.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &all);
+}
+
+/* Write to standard output; a signal ends that if nobody reads. @waiting: its mask, as below */
+static ssize_t write_out(void *waiting, const char *text, size_t size)
+{
+	struct pollfd fd = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	const struct timespec patience = { .tv_sec = PATIENCE };
+	static bool given_up;
+	sigset_t blocked;
+	size_t done = 0;
+	ssize_t ret;
+
+	while (done < size && !given_up) {
+		errno = EINTR;
+		ret = ppoll(&fd, 1, stopped_by ? &patience : NULL, waiting);
+		if (ret > 0) {
+			sigprocmask(SIG_SETMASK, waiting, &blocked);
+			ret = write(STDOUT_FILENO, text + done,
+				    size - done < PIPE_BUF ? size - done : PIPE_BUF);
+			sigprocmask(SIG_SETMASK, &blocked, NULL);
+		}
+		if (ret > 0)
+			done += ret;
+		else
+			given_up = !ret || errno != EINTR || stopped_by;
+	}
+	return done;
 }
 
 /* Also called on errors. Does nothing in a child, which has not called exec yet. */
@@ -107,7 +149,7 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* SIGCHLD does not tell whether the command or trace-cmd has ended. */
+/* SIGCHLD is not only of the command. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { };
@@ -139,6 +181,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	struct pollfd fds[MAX_FDS] = {
 		{ .fd = bpf_wake_fd(), .events = POLLIN },
 		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = record_fd(), .events = POLLIN },
 	};
 	struct timespec timeout;
 	double serve;
@@ -146,7 +189,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	int ret;
 
 	for (;;) {
-		nr = 2 + tasks_poll(fds + 2, MAX_PIDS);
+		nr = 3 + tasks_poll(fds + 3, MAX_PIDS);
 		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
 		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
@@ -168,10 +211,11 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			stopped_by = SIGHUP;
 		if (child && stopped_by)
 			pass_on_signal();
-		if (child_ended && !has_ended(child))
-			child_ended = 0;
-		if (stopped_by || child_ended || (tasks_ended() && !options.screen))
+		if (stopped_by || has_ended(child) || (tasks_ended() && !options.screen))
 			return true;
+		/* trace-cmd ends with the processes, too */
+		if (ret > 0 && fds[2].revents)
+			record_failed();
 		if (options.screen && (ret < 0 || fds[1].revents))
 			return false;
 		if (deadline && now() >= deadline)
@@ -196,7 +240,8 @@ static unsigned int read_cpus(const char *name, bool with_columns)
 			last = first;
 		for (cpu = first; with_columns && cpu <= last; cpu++)
 			columns[cpu] = print_string("cpu%u", cpu);
-		fscanf(file, ",");
+		if (fgetc(file) != ',')
+			break;
 	}
 	if (!file || last >= MAX_CPUS)
 		die("cannot read %s", path);
@@ -242,6 +287,7 @@ static void complete(struct sample *sample, double begin, const char *title)
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	sample->time = time.tv_sec + time.tv_nsec / 1e9;
+	sample->read_at = read_at;
 	sample->seconds = (read_at > begin ? read_at : now()) - begin;
 	sample->title = title;
 	sample->rates = !title;
@@ -289,8 +335,8 @@ static int run_reports(const sigset_t *waiting)
 		}
 		sample_free(&current);
 		begin = read_at;
-		if (ferror(stdout)) {	/* a closed pipe: output() exits on other errors */
-			stopped_by = SIGPIPE;
+		if (ferror(stdout)) {	/* output() exits on errors but a closed pipe and a signal */
+			stopped_by = stopped_by ? stopped_by : SIGPIPE;
 			return status;
 		}
 		if (options.interval && now() > deadline + options.interval)
@@ -458,7 +504,7 @@ static void run_screen(const sigset_t *waiting)
 
 static int run(void)
 {
-	sigset_t waiting;
+	static sigset_t waiting;
 	int status = 0;
 
 	instance_check();
@@ -466,6 +512,11 @@ static int run(void)
 	if (options.vector_list)
 		choose_vectors(options.vector_list);
 	catch_signals(&waiting);
+	if (!options.screen)
+		stdout = fopencookie(&waiting, "w", (cookie_io_functions_t){ .write = write_out });
+	if (!stdout)
+		die("out of memory");
+	allow_files();
 	self = getpid();
 	atexit(clean_up);
 	/* keep freed memory, so that trapstat itself takes fewer page faults */
@@ -504,6 +555,10 @@ int main(int argc, char **argv)
 	sigset_t none;
 	int status;
 
+	/* No file that is opened later is taken for a standard one that is closed. */
+	while ((status = open("/dev/null", O_RDONLY)) >= 0 && status <= STDERR_FILENO)
+		;
+	close(status);
 	setlocale(LC_CTYPE, "");
 	options.screen = argc > 1 && !strcmp(argv[1], "top");
 	argc -= report || serve || options.screen;

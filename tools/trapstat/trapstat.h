@@ -134,7 +134,8 @@ struct sample {
 	struct rows	rows[TABLES];		/* BY_CPU, LATENCY, WORST */
 	struct outcomes	outcomes;
 	struct lines	lines[TABLES];		/* TASKS, ADDRESSES, FROM */
-	uint64_t	uncounted;		/* exceptions that all tables lack */
+	uint64_t	uncounted;		/* upper limit of exceptions that all tables lack */
+	uint64_t	lost_tasks;		/* upper limit of children that all tables lack */
 	uint64_t	missing[TABLES];	/* those that one lacks, too */
 	uint64_t	twice[TABLES];		/* upper limit of those counted twice */
 	bool		no_flags;		/* user, waited and flag are unknown */
@@ -143,6 +144,7 @@ struct sample {
 	const char	*source;		/* what has counted */
 	double		time;			/* its end, seconds since 1970; 0: not known */
 	double		seconds;
+	double		read_at;		/* CLOCK_MONOTONIC */
 	bool		rates;			/* print counts per second */
 	const char	*title;
 	char		**columns;		/* NULL: no column */
@@ -153,6 +155,7 @@ struct sample {
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void bad_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void put_safe(const char *text, FILE *to);
 void *allocate(void *old, size_t size);
 char *print_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -174,6 +177,9 @@ void lines_add(struct lines *lines, const struct line *line);
 struct line **lines_sorted(const struct lines *lines,
 			   int (*compare)(const void *a, const void *b));
 void lines_free(struct lines *lines);
+
+/* options.c */
+unsigned long number(const char *what, const char *text, unsigned long min, unsigned long max);
 
 /* names.c */
 void names_live(void);
@@ -227,6 +233,8 @@ void command_go(void);
 
 /* record.c: trace-cmd */
 void record_start(const pid_t *pids, size_t nr);
+int record_fd(void);
+void record_failed(void) __attribute__((noreturn));
 bool record_stop(void);
 
 /* sideband.c */

@@ -25,6 +25,17 @@ expect() {
 }
 
 instances() { ls $tracing/instances; }
+programs() { bpftool prog show | grep '^[0-9]' | cut -d ' ' -f 2-5; }
+programs_before=$(programs)
+# The kernel frees programs a moment after their last user has ended.
+no_programs() { [ "$(programs)" = "$programs_before" ]; }
+# clean: trapstat has left no instance, program, recorder or file of one
+clean() {
+	wait_for no_programs || programs
+	left=$(instances; pgrep -ax trace-cmd; find . -name '*.cpu[0-9]*' -o -name '*.trapstat')
+	[ -z "$left" ] || { echo "left: $left"; return 1; }
+	no_programs
+}
 lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 # is_counting PID: by BPF or a histogram
 is_counting() {
