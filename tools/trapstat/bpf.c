@@ -171,8 +171,12 @@ void bpf_drain(struct sample *sample)
 	int ret;
 
 	ring_buffer__consume(ring);
-	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM])
+	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM]) {
+		maps_forget();
 		return;
+	}
+	sideband_read();
+	maps_period();
 	skel->bss->nr_keys = 0;
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.tables), &zero, &spare, BPF_ANY))
 		die("cannot change the BPF programs' table: %s", strerror(errno));

@@ -362,6 +362,7 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 	unsigned int i;
 
 	sideband_read();
+	maps_period();
 	for (i = 0; i < NR_EVENTS; i++)
 		read_event(instance, events[i], NULL, sample);
 	for (hist = hists; hist < END && !last; hist++) {

@@ -3,9 +3,10 @@
  * maps.c - finds the file or area of a task's address, and the name of a task
  *
  * Many processes have ended before they are shown. So perf's side-band events (sideband.c)
- * tell every fork, mmap, new name and exit while trapstat runs; /proc tells older mappings.
- * The mappings of a process before an exec are kept until the counts are read, because it took
- * page faults there, too.
+ * tell every fork, mmap, new name and exit while trapstat runs; /proc tells older mappings, and
+ * what munmap and mremap have changed, which have no event. What has gone is kept until the
+ * counts are read, because it took page faults, too. Counts have no times, so an address that
+ * had two owners meanwhile is mixed: it has no name.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -22,6 +24,7 @@
 /* Sorted and without overlaps. A child has those of its parent until one of both changes them. */
 struct maps {
 	unsigned int	users;
+	bool		some_old;
 	struct map	*map;
 	size_t		nr;
 	size_t		size;
@@ -32,15 +35,14 @@ struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
 	struct maps	*maps;
-	struct maps	*before_exec;	/* those since the last report; or NULL */
-	struct maps	*before_read;
+	struct maps	*mixed;
 };
 
 struct task {
 	pid_t		tid;
 	pid_t		parent;		/* the process that made it; of a thread: its own */
 	bool		thread;		/* not the first of its process */
-	bool		gone;
+	unsigned int	gone;		/* the period in which it ended, or 0 */
 	char		comm[COMM_LEN];
 	struct space	*space;
 	struct task	*next;
@@ -54,6 +56,7 @@ struct identity {
 
 static struct task *tasks[HASH];
 static size_t nr_gone;
+static unsigned int period = 1;
 static void *identities;
 static bool with_maps, only_known;
 
@@ -86,8 +89,7 @@ static void space_put(struct space *space)
 	if (--space->users)
 		return;
 	maps_put(space->maps);
-	maps_put(space->before_exec);
-	maps_put(space->before_read);
+	maps_put(space->mixed);
 	free(space);
 }
 
@@ -117,8 +119,9 @@ static struct map *make_room(struct maps *maps, size_t first, size_t last, size_
 		maps->size = maps->size ? 2 * maps->size : 32;
 		maps->map = allocate(maps->map, maps->size * sizeof(*maps->map));
 	}
-	memmove(&maps->map[first + nr], &maps->map[last],
-		(maps->nr - last) * sizeof(*maps->map));
+	if (last != first + nr)
+		memmove(&maps->map[first + nr], &maps->map[last],
+			(maps->nr - last) * sizeof(*maps->map));
 	maps->nr += nr - (last - first);
 	return &maps->map[first];
 }
@@ -139,8 +142,9 @@ static void cut_begin(struct map *map, uint64_t start)
 static void add_map(struct maps *maps, const struct map *new)
 {
 	size_t first = first_above(maps, new->start), last = first;
-	struct map *map = &maps->map[first];
+	struct map *map = &maps->map[first], copy;
 
+	copy_map(&copy, new);
 	if (first < maps->nr && map->start < new->start) {
 		if (map->end > new->end) {
 			map = make_room(maps, first + 1, first + 1, 1) - 1;
@@ -154,23 +158,144 @@ static void add_map(struct maps *maps, const struct map *new)
 		last++;
 	if (last < maps->nr && maps->map[last].start < new->end)
 		cut_begin(&maps->map[last], new->end);
-	copy_map(make_room(maps, first, last, 1), new);
+	*make_room(maps, first, last, 1) = copy;
+}
+
+static struct maps *copy_maps(const struct maps *from)
+{
+	struct maps *maps = maps_new();
+	size_t i;
+
+	maps->some_old = from->some_old;
+	make_room(maps, 0, 0, from->nr);
+	for (i = 0; i < from->nr; i++)
+		copy_map(&maps->map[i], &from->map[i]);
+	return maps;
 }
 
 /* The maps of @space, to be changed */
 static struct maps *own_maps(struct space *space)
 {
 	struct maps *from = space->maps;
-	size_t i;
 
 	if (from->users > 1) {
 		from->users--;
-		space->maps = maps_new();
-		make_room(space->maps, 0, 0, from->nr);
-		for (i = 0; i < from->nr; i++)
-			copy_map(&space->maps->map[i], &from->map[i]);
+		space->maps = copy_maps(from);
 	}
 	return space->maps;
+}
+
+static bool is_anon(const struct map *map)
+{
+	return !map->name[0] || !strcmp(map->name, "//anon") || !strncmp(map->name, "[anon", 5) ||
+	       !strcmp(map->name, "[heap]") || map_is_stack(map);
+}
+
+/* @proc: @new is from /proc, which has no build ID, and another path after a rename. */
+static bool same_owner(const struct map *map, const struct map *new, bool proc)
+{
+	if (is_anon(map) || is_anon(new))
+		return is_anon(map) && is_anon(new);
+	if (map->start - map->offset != new->start - new->offset)
+		return false;
+	if (!map->id.build_id_size != !new->id.build_id_size)
+		return proc || !strcmp(map->name, new->name);
+	return map->id.inode == new->id.inode && map->id.major == new->id.major &&
+	       map->id.minor == new->id.minor &&
+	       (proc || map->id.generation == new->id.generation) &&
+	       !memcmp(map->id.build_id, new->id.build_id, sizeof(new->id.build_id));
+}
+
+/*
+ * Whether @new is a segment of a program or library over @map[@i], or the memory after its last
+ * one: a loader maps the whole file, and its segments over that before anything runs there.
+ */
+static bool is_segment(const struct map *map, size_t i, const struct map *new)
+{
+	const char *file = map[i].name;
+
+	if (is_anon(new) && (!i-- || map[i].end != new->start || strcmp(map[i].name, file)))
+		return false;
+	if (!is_anon(new) && strcmp(new->name, file))
+		return false;
+	while (!(map[i].protection & PROT_EXEC)) {
+		if (!i-- || map[i].end != map[i + 1].start || strcmp(map[i].name, file))
+			return false;
+	}
+	return true;
+}
+
+static void add_mixed(struct space *space, const struct map *map, const struct map *new)
+{
+	struct map mixed = { .start = map->start > new->start ? map->start : new->start,
+			     .end = map->end < new->end ? map->end : new->end, .name = "",
+			     .mixed = map->protection, .old = period };
+	size_t i;
+
+	if (!space->mixed)
+		space->mixed = maps_new();
+	for (i = first_above(space->mixed, mixed.start);
+	     i < space->mixed->nr && space->mixed->map[i].start < mixed.end; i++)
+		mixed.mixed |= space->mixed->map[i].mixed;
+	space->mixed->some_old = true;
+	add_map(space->mixed, &mixed);
+}
+
+/*
+ * @new: may get what is known of its mapping besides. Memory where a file was only read, such as
+ * ld.so.cache, is not mixed: reading maps 16 pages at once, so nearly all faults are the memory's.
+ */
+static void add_to_space(struct space *space, struct map *new, bool proc)
+{
+	struct maps *maps = own_maps(space);
+	struct map *map;
+	size_t i, first = first_above(maps, new->start);
+
+	for (i = first; i < maps->nr && maps->map[i].start < new->end; i++) {
+		map = &maps->map[i];
+		if (same_owner(map, new, proc)) {
+			new->protection |= map->protection;
+			if (proc && map->id.build_id_size) {
+				new->id = map->id;
+				new->name = map->name;
+			}
+		} else if (map->protection && !is_segment(maps->map, i, new) &&
+			   !(map->protection == PROT_READ && is_anon(new))) {
+			add_mixed(space, map, new);
+		}
+	}
+	add_map(maps, new);
+}
+
+/* The process may have none of its maps any more. */
+static void set_old(struct space *space)
+{
+	struct maps *maps = own_maps(space);
+	size_t i;
+
+	for (i = 0; i < maps->nr; i++) {
+		if (!maps->map[i].old)
+			maps->map[i].old = period;
+	}
+	maps->some_old = true;
+}
+
+static void drop_old(struct maps *maps)
+{
+	size_t i, nr = 0;
+
+	if (!maps || !maps->some_old)
+		return;
+	maps->some_old = false;
+	for (i = 0; i < maps->nr; i++) {
+		if (maps->map[i].old && maps->map[i].old < period) {
+			free(maps->map[i].name);
+		} else {
+			maps->some_old |= maps->map[i].old;
+			maps->map[nr++] = maps->map[i];
+		}
+	}
+	maps->nr = nr;
 }
 
 static int compare_inodes(const void *a, const void *b)
@@ -203,6 +328,24 @@ static void identify(pid_t tid, struct map *map)
 	map->id = (*found)->id;
 }
 
+/* The lowest address of @map. A stack grows without an event, so it may reach further down. */
+uint64_t map_low(const struct map *map, const struct map *below)
+{
+	uint64_t low = map->start;
+
+	if (map_is_stack(map) && map->end > STACK_BYTES && map->end - STACK_BYTES < low)
+		low = map->end - STACK_BYTES;
+	return below && below->end > low ? below->end : low;
+}
+
+static struct map *find_map(const struct maps *maps, uint64_t address)
+{
+	size_t i = maps ? first_above(maps, address) : 0;
+	struct map *map = maps ? &maps->map[i] : NULL;
+
+	return maps && i < maps->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
+}
+
 /* Returns maps without users, or NULL if there are none. */
 static struct maps *read_maps(pid_t tid)
 {
@@ -210,22 +353,23 @@ static struct maps *read_maps(pid_t tid)
 	FILE *file = fopen(path, "re");
 	struct maps *maps = NULL;
 	size_t size = 0;
-	char *line = NULL, executable;
+	char *line = NULL, mode[4];
 	struct map map;
 	int at;
 
 	while (file && getline(&line, &size, file) > 0) {
 		memset(&map, 0, sizeof(map));
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64
-			   " %n", &map.start, &map.end, &executable, &map.offset,
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4c %" SCNx64 " %x:%x %" SCNu64
+			   " %n", &map.start, &map.end, mode, &map.offset,
 			   &map.id.major, &map.id.minor, &map.id.inode, &at) < 7)
 			continue;
 		if (!maps)
 			maps = maps_new();
 		line[strcspn(line, "\n")] = '\0';
 		map.name = line + at;
-		if (executable == 'x' && map.id.inode)
-			identify(tid, &map);
+		map.protection = (mode[0] == 'r' ? PROT_READ : 0) |
+				 (mode[1] == 'w' ? PROT_WRITE : 0) |
+				 (mode[2] == 'x' ? PROT_EXEC : 0);
 		add_map(maps, &map);
 	}
 	if (file)
@@ -256,13 +400,22 @@ static struct maps *read_threads_maps(pid_t pid)
 static void read_proc(struct space *space, pid_t tid)
 {
 	struct maps *maps = read_maps(tid) ?: read_threads_maps(tid);
+	struct map map, *new;
+	size_t i;
 
 	space->read = true;
-	if (maps) {
-		maps_put(space->before_read);
-		space->before_read = space->maps;
-		space->maps = maps;
+	if (!maps)
+		return;
+	set_old(space);
+	for (i = 0; i < maps->nr; i++) {
+		map = maps->map[i];
+		add_to_space(space, &map, true);
+		/* of others when their names are asked for; a recording's process may have ended */
+		new = find_map(space->maps, map.start);
+		if (options.record && new->protection & PROT_EXEC && new->id.inode)
+			identify(tid, new);
 	}
+	maps_put(maps);
 }
 
 static struct task **find_task(pid_t tid)
@@ -294,8 +447,8 @@ static struct task *set_task(pid_t tid, struct space *space)
 	if (task->space)
 		space_put(task->space);
 	task->space = space;
-	nr_gone -= task->gone;
-	task->gone = false;
+	nr_gone -= task->gone > 0;
+	task->gone = 0;
 	task->comm[0] = '\0';
 	return task;
 }
@@ -350,21 +503,14 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	}
 }
 
-/*
- * The mappings before it are kept apart until the next report. While trapstat records, and
- * at another exec before that report, the new ones are added to them instead.
- */
 void maps_exec(pid_t tid)
 {
 	struct task *task = *find_task(tid);
-	struct maps *before;
 
-	if (!task || options.record || task->space->before_exec)
+	if (!task)
 		return;
-	before = task->space->maps;
-	before->users++;
-	task = set_task(tid, NULL);
-	task->space->before_exec = before;
+	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
+	set_old(task->space);
 }
 
 /* The process that made @tid, or whose thread it is; 0 if that is not known. */
@@ -380,7 +526,7 @@ void maps_exit(pid_t tid)
 	struct task *task = *find_task(tid);
 
 	if (task && !task->gone) {
-		task->gone = true;
+		task->gone = period;
 		nr_gone++;
 	}
 }
@@ -398,12 +544,12 @@ void maps_rename(pid_t tid, const char *comm)
 }
 
 /* Does nothing for a task whose fork was not seen: /proc has all of its areas. */
-void maps_add(pid_t pid, const struct map *map)
+void maps_add(pid_t pid, struct map *map)
 {
 	struct task *task = *find_task(pid);
 
 	if (task)
-		add_map(own_maps(task->space), map);
+		add_to_space(task->space, map, false);
 }
 
 /* Read all running processes, because they may end before they are shown. */
@@ -421,9 +567,15 @@ void maps_read_running(void)
 	maps_forget();
 }
 
+/* What ends from now on may be counted by the next report, too. */
+void maps_period(void)
+{
+	period++;
+}
+
 /*
- * Called after a report: forget tasks that have ended, unless a recording or another thread
- * needs them, that /proc was read, and inodes, which other files may get.
+ * Called after a report: forget what has gone before this period, unless a recording or another
+ * thread needs it, that /proc was read, and inodes, which other files may get.
  */
 void maps_forget(void)
 {
@@ -435,10 +587,11 @@ void maps_forget(void)
 	for (i = 0; i < HASH; i++) {
 		for (at = &tasks[i]; (task = *at); ) {
 			task->space->read = false;
-			maps_put(task->space->before_exec);
-			maps_put(task->space->before_read);
-			task->space->before_exec = task->space->before_read = NULL;
-			if (task->gone && !options.record &&
+			if (!options.record) {
+				drop_old(task->space->maps);
+				drop_old(task->space->mixed);
+			}
+			if (task->gone && task->gone < period && !options.record &&
 			    (task->thread || task->space->users == 1)) {
 				*at = task->next;
 				space_put(task->space);
@@ -449,18 +602,49 @@ void maps_forget(void)
 			}
 		}
 	}
+	maps_period();
+}
+
+/* The maps of @space, of which those that are mixed tell it */
+static struct maps *marked_maps(const struct space *space)
+{
+	struct maps *maps = copy_maps(space->maps);
+	const struct map *mixed, *map;
+	struct map part;
+	size_t i, n;
+
+	for (n = 0; space->mixed && n < space->mixed->nr; n++) {
+		mixed = &space->mixed->map[n];
+		for (i = first_above(maps, mixed->start); i < maps->nr; i++) {
+			map = &maps->map[i];
+			if (map->start >= mixed->end)
+				break;
+			part = *map;
+			if (part.start < mixed->start)
+				cut_begin(&part, mixed->start);
+			part.end = map->end < mixed->end ? map->end : mixed->end;
+			part.mixed = mixed->mixed;
+			add_map(maps, &part);
+			i = first_above(maps, part.start);
+		}
+	}
+	return maps;
 }
 
 void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data), void *data)
 {
 	struct task *task;
+	struct maps *maps;
 	unsigned int i;
 
 	for (i = 0; i < HASH; i++) {
 		for (task = tasks[i]; task; task = task->next) {
-			if (task->space->maps->nr)
-				call(task->tid, task->space->maps->map, task->space->maps->nr,
-				     data);
+			if (!task->gone && !task->space->read)
+				read_proc(task->space, task->tid);
+			maps = marked_maps(task->space);
+			if (maps->nr)
+				call(task->tid, maps->map, maps->nr, data);
+			maps_put(maps);
 		}
 	}
 }
@@ -476,24 +660,6 @@ const char *maps_comm(pid_t tid)
 bool map_is_stack(const struct map *map)
 {
 	return !strcmp(map->name, "[stack]");
-}
-
-/* The lowest address of @map. A stack grows without an event, so it may reach further down. */
-uint64_t map_low(const struct map *map, const struct map *below)
-{
-	uint64_t low = map->start;
-
-	if (map_is_stack(map) && map->end > STACK_BYTES && map->end - STACK_BYTES < low)
-		low = map->end - STACK_BYTES;
-	return below && below->end > low ? below->end : low;
-}
-
-static const struct map *find_map(const struct maps *maps, uint64_t address)
-{
-	size_t i = maps ? first_above(maps, address) : 0;
-	const struct map *map = maps ? &maps->map[i] : NULL;
-
-	return maps && i < maps->nr && address >= map_low(map, i ? map - 1 : NULL) ? map : NULL;
 }
 
 /*
@@ -526,28 +692,38 @@ void map_place(const struct map *map, uint64_t address, struct place *place)
 	} else if (map->name[0] == '/' && map->name[1] != '/') {
 		place->kind = "file";
 		place->offset += map->offset;
-	} else if (!map->name[0] || !strcmp(map->name, "//anon") ||
-		   !strncmp(map->name, "[anon", 5)) {
+	} else if (is_anon(map)) {
 		place->kind = "anon";
 	} else {
 		place->kind = "other";
 	}
 }
 
+/* Whether an address in @map, or in an area that is mixed, has one owner; as @code if so asked */
+bool map_is_sure(const struct map *map, bool code)
+{
+	return code ? !(map->mixed & PROT_EXEC) : !map->mixed;
+}
+
 /* Works for a process that runs or was seen running. */
 bool maps_find(pid_t tid, uint64_t address, struct place *place)
 {
-	struct space *space = get_task(tid)->space;
-	const struct map *map = find_map(space->maps, address) ?:
-				find_map(space->before_read, address) ?:
-				find_map(space->before_exec, address);
+	struct task *task = get_task(tid);
+	struct space *space = task->space;
+	const struct map *mixed;
+	struct map *map;
 
-	if (!map && !space->read) {
+	if (!task->gone && !space->read)
 		read_proc(space, tid);
-		map = find_map(space->maps, address);
-	}
-	if (map)
-		map_place(map, address, place);
+	if (!space->maps->nr)
+		maps_exit(tid);		/* was not seen running, and its end was: see get_task() */
+	map = find_map(space->maps, address);
+	mixed = find_map(space->mixed, address);
 	place->tid = tid;
-	return map;
+	if (!map || (mixed && !map_is_sure(mixed, place->code)))
+		return false;
+	if (place->code && map->protection & PROT_EXEC && map->id.inode)
+		identify(tid, map);
+	map_place(map, address, place);
+	return true;
 }

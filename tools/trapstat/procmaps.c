@@ -7,9 +7,9 @@
  * as another section of options: see trace-cmd.dat.v7(5).
  *
  * That format has no offset in the mapped file, and nothing that identifies the file. So a
- * "task" with the negative number has these, in the place of the names: OFFSET,BUILD-ID. For
- * a recording without them, only the distance of an address from the beginning of the file's
- * mappings is known.
+ * "task" with the negative number has these, in the place of the names: OFFSET,BUILD-ID, and
+ * ?MIXED if other owners of the area had this protection. For a recording without them, only
+ * the distance of an address from the beginning of the file's mappings is known.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -71,6 +71,8 @@ static void print_id(FILE *text, const struct map *map)
 	fprintf(text, "%llx,", (unsigned long long)map->offset);
 	for (i = 0; i < map->id.build_id_size; i++)
 		fprintf(text, "%02x", map->id.build_id[i]);
+	if (map->mixed)
+		fprintf(text, "?%x", map->mixed);
 }
 
 /* Write one option: the number of mappings, then a line for each. */
@@ -219,9 +221,12 @@ static void scan_name(char *name, const char *from)
 /* What print_id() has written. */
 static void scan_id(struct map *map, const char *text)
 {
+	const char *mixed = strchr(text, '?');
 	unsigned int byte;
 	int at = 0;
 
+	if (mixed)
+		sscanf(mixed, "?%x", &map->mixed);
 	sscanf(text, "%" SCNx64 ",%n", &map->offset, &at);
 	while (map->id.build_id_size < sizeof(map->id.build_id) &&
 	       sscanf(text += at, "%2x%n", &byte, &at) == 1)
@@ -245,6 +250,8 @@ bool procmaps_find(pid_t tid, uint64_t address, struct place *place)
 	id = tracecmd_search_task_map(input, -tid, address);
 	if (id)
 		scan_id(&map, id->lib_name);
+	if (!map_is_sure(&map, place->code))
+		return false;
 	map_place(&map, address, place);
 	place->tid = tid;
 	if (!strcmp(place->kind, "file") && id) {

@@ -50,7 +50,7 @@ static void handle(const struct perf_event_header *header)
 		char name[];
 	} *map;
 	const struct { struct perf_event_header header; uint32_t pid, tid; char comm[]; } *comm;
-	struct map area;
+	struct map area = { };
 
 	fork = (const void *)header;
 	comm = (const void *)header;
@@ -72,7 +72,7 @@ static void handle(const struct perf_event_header *header)
 		area.end = map->start + map->len;
 		area.offset = map->offset;
 		area.name = (char *)map->name;
-		memset(&area.id, 0, sizeof(area.id));
+		area.protection = map->protection;
 		if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 			area.id.build_id_size = map->size;
 			memcpy(area.id.build_id, map->build_id, sizeof(map->build_id));
@@ -142,13 +142,21 @@ static bool cpus_came(void)
 	return came;
 }
 
-/* Process what happened since the last call, in the order of time over all CPUs. */
+/*
+ * Process what happened since the last call, in the order of time over all CPUs. What happens
+ * from now on waits for the next call: it may follow from what a ring got after it was read.
+ */
 static void read_rings(void)
 {
+	static struct entry *entries;
+	static size_t nr;
 	struct perf_event_header *header;
-	struct entry *entries = NULL;
-	size_t nr = 0, i;
+	struct timespec time;
+	uint64_t now;
+	size_t i;
 
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = time.tv_sec * 1000000000ULL + time.tv_nsec;
 	for (i = 0; i < nr_rings; i++) {
 		while ((header = next_record(&rings[i]))) {
 			if (!(nr & (nr - 1)))
@@ -160,11 +168,13 @@ static void read_rings(void)
 	}
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), compare_time);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && entries[i].time < now; i++) {
 		handle(entries[i].header);
 		free(entries[i].header);
 	}
-	free(entries);
+	nr -= i;
+	if (nr)
+		memmove(entries, entries + i, nr * sizeof(*entries));
 }
 
 static void ring_open(unsigned int cpu)
@@ -182,6 +192,8 @@ static void ring_open(unsigned int cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = RING_BYTES / 4,
 	};

@@ -3,8 +3,9 @@
  * symbols.c - names addresses by the symbols of the kernel and of ELF files
  *
  * A file is known by its build ID, or else by its inode: a path has another file in another
- * mount namespace, after an upgrade, and on another machine. It is opened when a name of it is
- * printed, and not when it is mapped, because an open file keeps its file system mounted.
+ * mount namespace, after an upgrade, and on another machine. It is opened when code of it is
+ * named, and not when it is mapped, because an open file keeps its file system mounted. Only a
+ * recording (maps.c) reads the build IDs of what was mapped before.
  */
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -20,6 +21,7 @@
 #include "trapstat.h"
 
 #define ANCESTORS	8
+#define MAX_IMAGES	512
 
 struct symbol {
 	uint64_t	start;
@@ -35,6 +37,7 @@ struct image {
 	bool		found;
 	const struct place *place;	/* for which it is looked for */
 	pid_t		tid;		/* the last one for which it was */
+	uint64_t	used;
 	bool		asked;		/* debuginfod, which may take long */
 	GElf_Phdr	*segment;
 	size_t		nr_segments;
@@ -47,6 +50,8 @@ struct image {
 
 static struct tep_handle *kernel;
 static void *images;
+static size_t nr_images;
+static struct image *unused;	/* for the longest time */
 static find_place find;
 
 /* Use the mappings and kernel symbols of a recording, and the files of this machine. */
@@ -274,21 +279,52 @@ static int compare_images(const void *a, const void *b)
 	return memcmp(&x->id, &y->id, sizeof(x->id)) ?: strcmp(x->name, y->name);
 }
 
+static void find_unused(const void *node, VISIT visit, int depth)
+{
+	struct image *image = *(struct image *const *)node;
+
+	(void)depth;
+	if ((visit == preorder || visit == leaf) && (!unused || image->used < unused->used))
+		unused = image;
+}
+
+static void drop_unused(void)
+{
+	struct image *image;
+
+	unused = NULL;
+	twalk(images, find_unused);
+	image = unused;
+	tdelete(image, &images, compare_images);
+	nr_images--;
+	while (image->nr_symbols)
+		free(image->symbol[--image->nr_symbols].name);
+	free(image->symbol);
+	free(image->segment);
+	free(image->name);
+	dwfl_end(image->dwfl);
+	free(image);
+}
+
 /* A file that was not found may be where another task is. */
 static struct image *get_image(const struct place *place)
 {
+	static uint64_t uses;
 	struct image key = { .id = place->map->id, .name = (char *)place->name };
 	struct image **found = tfind(&key, &images, compare_images), *image;
 
 	if (found) {
 		image = *found;
 	} else {
+		if (nr_images++ == MAX_IMAGES)
+			drop_unused();
 		image = allocate(NULL, sizeof(*image));
 		*image = key;
 		image->name = print_string("%s", place->name);
 		if (!tsearch(image, &images, compare_images))
 			die("out of memory");
 	}
+	image->used = ++uses;
 	if (!image->found && image->tid != place->tid) {
 		image->tid = place->tid;
 		image->place = place;
@@ -381,9 +417,10 @@ static char *code_at(const struct place *place)
 }
 
 /* Returns whether the place is known; if not, place->kind is "kernel" or "unknown". */
-static bool place_of(const struct row *row, bool kernel, struct place *place)
+static bool place_of(const struct row *row, bool code, bool kernel, struct place *place)
 {
 	memset(place, 0, sizeof(*place));
+	place->code = code;
 	place->kind = kernel ? "kernel" : "unknown";
 	return !kernel && find(row->pid, row->value, place);
 }
@@ -401,7 +438,7 @@ char *symbol_of_ip(const struct row *row)
 	struct place place;
 	char *name, *text;
 
-	if (!place_of(row, row->kernel, &place)) {
+	if (!place_of(row, true, row->kernel, &place)) {
 		if (strcmp(place.kind, "kernel"))
 			return print_string("0x%llx (%s)", (unsigned long long)row->value,
 					    row->comm);
@@ -425,7 +462,7 @@ char *symbol_of_ip(const struct row *row)
 char *name_of_page(const struct row *row, const char **kind)
 {
 	struct place place;
-	bool known = place_of(row, row->value >> 63, &place);
+	bool known = place_of(row, false, row->value >> 63, &place);
 
 	*kind = place.kind;
 	if (!strcmp(place.kind, "kernel"))

@@ -488,7 +488,6 @@ static void run_screen(const sigset_t *waiting)
 		if (now() < begin + options.interval)
 			continue;
 		read_counts(false);
-		maps_forget();
 		if (screen_frozen()) {
 			sample_free(&current);
 		} else {

@@ -261,13 +261,17 @@ struct map {
 	uint64_t	end;
 	uint64_t	offset;
 	char		*name;
-	struct file_id	id;		/* of executable mappings */
+	struct file_id	id;
+	uint32_t	protection;	/* PROT_*, all that its owner had */
+	uint32_t	mixed;		/* that of others who had a part of it meanwhile */
+	unsigned int	old;		/* the period in which it may have gone, or 0 */
 };
 
 struct place {
 	const char	*kind;		/* file, anon, heap, stack, other */
 	const char	*name;
 	uint64_t	offset;
+	bool		code;		/* is asked for: only what is executable has it */
 	bool		no_symbols;	/* this machine does not have the mapped file */
 	const struct map *map;
 	pid_t		tid;
@@ -281,14 +285,16 @@ pid_t maps_parent(pid_t tid);
 size_t maps_nr_gone(void);
 void maps_exit(pid_t tid);
 void maps_rename(pid_t tid, const char *comm);
-void maps_add(pid_t pid, const struct map *map);
+void maps_add(pid_t pid, struct map *map);
 void maps_read_running(void);
+void maps_period(void);
 void maps_forget(void);
 void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data),
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
 bool maps_own_inode(const void *address, const struct file_id *id);
+bool map_is_sure(const struct map *map, bool code);
 bool map_is_stack(const struct map *map);
 uint64_t map_low(const struct map *map, const struct map *below);
 void map_place(const struct map *map, uint64_t address, struct place *place);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // names.cc - page faults in a C++ function, for test/names
 //
-// usage: names [PAGES [forever]]
+// usage: names [PAGES [forever | PROGRAM [ARGUMENT...]]]
 //
 // FUNCTION: another name makes another program with the same code at the same addresses.
 #include <cstdlib>
+#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,5 +32,7 @@ int main(int argc, char **argv)
 		pages::FUNCTION<long>(argc > 1 ? atol(argv[1]) : 1);
 		if (argc > 2)
 			usleep(20000);
+		if (argc > 2 && strcmp(argv[2], "forever"))
+			return execv(argv[2], argv + 2);
 	} while (argc > 2);
 }

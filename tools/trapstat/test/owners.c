@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * owners.c - addresses that have one owner after the other, for test/names
+ *
+ * usage: owners reuse A B	maps 400 pages of A, touches and unmaps them; then one of B there
+ *        owners move A	unmaps one page of A that it has touched, and 1000 that it has
+ *			not; moves anonymous memory there, and touches it; waits for 3 s
+ *        owners fork SECONDS	has children, each of which touches 20 pages
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE	4096L
+
+static void touch(volatile char *page, long nr)
+{
+	while (nr--)
+		page[nr * PAGE] = 1;
+}
+
+static void *map(const char *file, void *at, long nr)
+{
+	int fd = file ? open(file, O_RDONLY) : -1;
+	void *start = mmap(at, nr * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | (at ? MAP_FIXED : 0) | (file ? 0 : MAP_ANONYMOUS), fd, 0);
+
+	if (start == MAP_FAILED)
+		exit(1);
+	madvise(start, nr * PAGE, MADV_NOHUGEPAGE);
+	return start;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + atoi(argv[2]);
+	void *start;
+
+	switch (argv[1][0]) {
+	case 'r':
+		start = map(argv[2], NULL, 400);
+		touch(start, 400);
+		munmap(start, 400 * PAGE);
+		touch(map(argv[3], start, 1), 1);
+		break;
+	case 'm':
+		start = map(argv[2], NULL, 1001);
+		touch(start, 1);
+		munmap(start, 1001 * PAGE);
+		if (mremap(map(NULL, NULL, 1), PAGE, 1001 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   start) == MAP_FAILED)
+			return 1;
+		touch(start, 1001);
+		sleep(3);
+		break;
+	case 'f':
+		while (time(NULL) < end) {
+			if (!fork()) {
+				touch(map(NULL, NULL, 20), 20);
+				_exit(0);
+			}
+			wait(NULL);
+		}
+	}
+	return argc < 3;
+}
