@@ -116,11 +116,14 @@ int main(int argc, char **argv)
 		die("no entries", argv[first]);
 	if (option == 'a')
 		traps_adopt(0, rows, nr);
-	/* The names of a file that is closed are not used any more. */
 	for (sd = 0; sd < context->n_streams; sd++) {
 		print_exceptions(sd);
-		kshark_handle_all_dpis(kshark_get_data_stream(context, sd), KSHARK_PLUGIN_CLOSE);
+		/* The next one does not use its names any more. */
+		if (option == 'a')
+			kshark_handle_all_dpis(kshark_get_data_stream(context, sd), KSHARK_PLUGIN_CLOSE);
 	}
+	for (sd = 0; option != 'a' && sd < context->n_streams; sd++)
+		kshark_handle_all_dpis(kshark_get_data_stream(context, sd), KSHARK_PLUGIN_CLOSE);
 	free_rows(rows, nr);
 	kshark_free(context);
 	return 0;
