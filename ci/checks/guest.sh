@@ -5,7 +5,7 @@
 tracing=/sys/kernel/tracing
 passed=0 failed=0
 
-# check WHAT CMD...: CMD succeeds
+# check WHAT CMD...: CMD succeeds. With $STOP, the first that fails is the last.
 check() {
 	what=$1
 	shift
@@ -16,6 +16,7 @@ check() {
 		failed=$((failed + 1))
 		echo "not ok: $what"
 		sed 's/^/  | /' out err | tail -n 15
+		[ -z "${STOP-}" ] || exit 1
 	fi
 }
 

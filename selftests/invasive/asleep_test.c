@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A page fault that sleeps while events are switched on and off, here or in another
+ * A page fault, or an exception whose handler takes one, that sleeps while events are switched on and off, here or in another
  * instance: what was off when it began has no exit, and the duration covers the sleep.
  */
 #include <sched.h>
+#include <sys/uio.h>
 
 #include "invasive_fixture.h"
 #include "memory.h"
@@ -45,12 +46,22 @@ static char *map_missing(void)
 	return userfault_map(ROUNDS, on_fault);
 }
 
+static void read_own(void *address)
+{
+	char byte;
+	const struct iovec to = { &byte, 1 }, from = { address, 1 };
+
+	process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+}
+
+static void (*raise_one)(void *address);
+
 static void raise_asleep(struct report *report, int round)
 {
 	void *page = page_of_round(report, round, map_missing);
 
 	if (page)
-		raise_write(page);
+		raise_one(page);
 }
 
 SIMPLE_FIXTURE(asleep, set_up)
@@ -63,6 +74,8 @@ FIXTURE_VARIANT(asleep) {
 	const char *other;		/* on in another instance */
 	const char *file, *value;	/* written while it sleeps */
 	bool migrate;
+	void (*raise)(void *address);	/* if not a page fault */
+	const char *entry, *exit, *text;
 };
 
 #define ASLEEP(name, ...) FIXTURE_VARIANT_ADD(asleep, name) { __VA_ARGS__ }
@@ -77,6 +90,15 @@ ASLEEP(exit_switched_on, 1, 0, .before = "traps/page_fault_entry",
 ASLEEP(switched_off, 1, 0, .before = "traps", .file = "events/traps/enable", .value = "0");
 ASLEEP(entry_switched_off, 1, 1, .before = "traps",
 	.file = "events/traps/page_fault_entry/enable", .value = "0");
+/* The handler of #GP emulates the instruction. */
+#define UMIP	.raise = raise_sgdt, .entry = "trap_entry", .exit = "trap_exit", .text = "vector=#GP *"
+ASLEEP(trap, 1, 1, UMIP, .before = "traps");
+ASLEEP(trap_switched_on, 0, 0, UMIP, .file = "events/traps/enable", .value = "1");
+ASLEEP(trap_exit_switched_on, 1, 0, UMIP, .before = "traps/trap_entry",
+	.file = "events/traps/trap_exit/enable", .value = "1");
+#define MM	.raise = read_own, .entry = "", .exit = "mm_fault"
+ASLEEP(mm_fault, 0, 1, MM, .before = "traps");
+ASLEEP(mm_fault_switched_on, 0, 0, MM, .file = "events/traps/enable", .value = "1");
 /* What is recorded at all is decided for all instances together. */
 ASLEEP(switched_on_as_another, 0, 1, .other = OTHER "events/traps/enable",
 	.file = "events/traps/enable", .value = "1");
@@ -105,6 +127,9 @@ TEST_F(asleep, recorded)
 
 	if (variant->migrate && sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "one CPU only");
+	if (variant->text && !file_has_word("/proc/cpuinfo", "umip"))
+		SKIP(return, "the CPU or the kernel has no UMIP");
+	raise_one = variant->raise ?: raise_write;
 	asleep.file = variant->file;
 	asleep.value = variant->value;
 	asleep.migrate = variant->migrate;
@@ -125,11 +150,14 @@ TEST_F(asleep, recorded)
 	report = child.report;
 	snprintf(text, sizeof(text), "address=0x%lx *", report->address);
 
-	EXPECT_EQ(variant->entries, trace_count(&trace, "page_fault_entry", "%s", text));
-	EXPECT_EQ(variant->exits, trace_count(&trace, "page_fault_exit", "%s", text));
-	EXPECT_LE(1, report->minflt + report->majflt);
+	EXPECT_EQ(variant->entries, trace_count(&trace, variant->entry ?: "page_fault_entry",
+						"%s", variant->text ?: text));
+	EXPECT_EQ(variant->exits, trace_count(&trace, variant->exit ?: "page_fault_exit",
+					      "%s", variant->text ?: text));
+	if (!variant->raise)
+		EXPECT_LE(1, report->minflt + report->majflt);
 	EXPECT_LE(SLEEP_US * 1000, report->time);
-	if (!variant->exits)
+	if (!variant->exits || variant->raise)
 		return;
 	snprintf(text, sizeof(text), "* result=%s", kernel_bits() == 64 ? "MINOR" : "MAJOR");
 	exit = trace_find(&trace, "page_fault_exit", text);
@@ -137,7 +165,8 @@ TEST_F(asleep, recorded)
 	EXPECT_EQ(SLEPT | MMAP_LOCK | RETRIED | (variant->migrate ? MIGRATED : 0),
 		  exit->flags & ~PREEMPTED);
 	EXPECT_LE(SLEEP_US * 1000, exit->duration);
-	EXPECT_LT(exit->duration, report->time);
+	if (clock_is_ours())
+		EXPECT_LT(exit->duration, report->time);
 	/* The untraced one has migrated the child, too, this one moves it back. */
 	EXPECT_TRUE(is_on_cpu(child.cpu, "page_fault_exit", report->address));
 	EXPECT_EQ(!variant->migrate && variant->entries,

@@ -145,6 +145,15 @@ int kprobe_add(const char *function)
 	return ret;
 }
 
+/* At its beginning; the event tells, such as arg=$arg1. */
+int kprobe_add_fetching(const char *function, const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "p:" GROUP "/probe_0 %s %s", function, what);
+	return kprobe_write(text);
+}
+
 /* At an address: of a function, or within one. */
 int kprobe_add_at(unsigned long address, int n)
 {

@@ -25,6 +25,7 @@ long trace_stat(const char *name);
 
 /* Breakpoints in the kernel, each known by a number; kprobe_add() makes number 0. */
 int kprobe_add(const char *function);
+int kprobe_add_fetching(const char *function, const char *what);
 int kprobe_add_at(unsigned long address, int n);
 int kprobe_turn(int n, bool on);
 int kprobe_remove(int n);

@@ -45,6 +45,7 @@ FIXTURE_VARIANT(kernel) {
 	FIXTURE_VARIANT_ADD(kernel, name) { #name, "raise_" #name "_ip", __VA_ARGS__ }
 
 KERNEL(de, "#DE", 0);
+KERNEL(de_consumed, "#DE", 0, .result = "CONSUMED", .ip = "raise_de_ip");
 KERNEL(of, "#OF", 4, .int_n = true);
 KERNEL(ud, "#UD", 6);
 KERNEL(nm, "#NM", 7, .result = "HANDLED", .warns = true);
@@ -369,6 +370,109 @@ TEST_F(nmi_in_pf, recorded)
 	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
 	expect_inside(_metadata, &trace, pf, "vector=NMI mode=kernel *");
 }
+
+/* With a stack frame that is not present */
+static void touch_framed(struct report *report, int round)
+{
+	static char *frame;
+	void *page = page_of_round(report, round, map_untouched);
+
+	if (!round)
+		frame = map_untouched();
+	report->failed = !page || !frame;
+	if (!report->failed)
+		raise_read_framed(page, frame);
+	report->address = (unsigned long)frame;
+}
+
+SIMPLE_FIXTURE(nmi_in_recording, set_up_module)
+
+/* What the recording raises after the NMI is not recorded, as before. */
+TEST_F(nmi_in_recording, is_resumed)
+{
+	struct child child;
+	struct trace trace;
+
+	start(_metadata, &child, touch_framed);
+	if (trace_write("options/userstacktrace", "1"))
+		SKIP(return, "no user stack traces");
+	record_nmis(_metadata, &child);
+	ASSERT_EQ(0, module_write("nmi_at", "trace_event_raw_event_page_fault_exit"));
+	turn_on(_metadata, "traps");
+	turn_on(_metadata, "exceptions/page_fault_kernel");
+	let_work(_metadata, &child, &trace);
+	EXPECT_LE(1, trace_count(&trace, "trap_exit", "vector=NMI mode=kernel *"));
+	EXPECT_LE(2, trace_count(&trace, "page_fault_kernel", "address=0x%lx *",
+				 child.report->address));
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_e*", "address=0x%lx *",
+				 child.report->address));
+}
+
+/* Half of the module's: the clocks of a busy emulator differ. */
+#define DELAY_NS	150000000
+
+SIMPLE_FIXTURE(delayed, set_up_module)
+
+FIXTURE_VARIANT(delayed) {
+	const char *at;
+	bool counts;
+};
+
+FIXTURE_VARIANT_ADD(delayed, entry) { "trace_event_raw_event_page_fault_entry", false };
+FIXTURE_VARIANT_ADD(delayed, handler) { "handle_mm_fault", true };
+FIXTURE_VARIANT_ADD(delayed, exit) { "trace_event_raw_event_page_fault_exit", false };
+
+/* The duration is that of the handler, not of the recording. */
+TEST_F(delayed, duration)
+{
+	const struct trace_record *exit;
+	struct child child;
+	struct trace trace;
+	char pf[32];
+
+	start(_metadata, &child, touch_page);
+	ASSERT_EQ(0, module_write("delay_at", variant->at));
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	EXPECT_LE(DELAY_NS, child.report->time);
+	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
+	exit = trace_find(&trace, "page_fault_exit", pf);
+	ASSERT_TRUE(!!exit);
+	EXPECT_EQ(variant->counts, exit->duration >= DELAY_NS);
+}
+
+#ifdef __x86_64__
+static void read_absent(struct report *report, int round)
+{
+	void *page = page_of_round(report, round, map_absent);
+
+	raise_resume = raise_read_resume;
+	if (page)
+		raise_read(page);
+}
+
+SIMPLE_FIXTURE(arguments, set_up)
+
+/* What a callback is told, such as a BPF program, has no flags in the result. */
+TEST_F(arguments, result)
+{
+	struct child child;
+	char filter[32], *text;
+
+	if (kprobe_add_fetching("trace_event_raw_event_page_fault_exit", "result=$arg6:u32"))
+		SKIP(return, "no kprobe on the tracer");
+	start(_metadata, &child, read_absent);
+	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
+	ASSERT_EQ(0, kprobe_filter(filter));
+	ASSERT_EQ(0, kprobe_turn(0, true));
+	turn_on(_metadata, "traps/page_fault_exit");
+	ASSERT_EQ(0, child_go(&child));
+	text = trace_read("trace");
+	EXPECT_TRUE(text && strstr(text, "result=SIGSEGV flags=MMAP_LOCK"));
+	EXPECT_TRUE(text && strstr(text, ") result=6\n"));
+	free(text);
+}
+#endif
 
 static void raise_nmi_in_nmi(struct report *report, int round)
 {

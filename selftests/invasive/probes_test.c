@@ -29,7 +29,6 @@ static const char * const functions[] = {
 	"ring_buffer_discard_commit", "ring_buffer_event_data",
 	"filter_match_preds", "event_triggers_call", "event_triggers_post_call",
 	"ftrace_trace_userstack", "stack_trace_save_user", "arch_stack_walk_user",
-	"record_trap_entry", "record_trap_exit",
 };
 
 static void raise_both(struct report *report, int round)
@@ -85,6 +84,22 @@ TEST_F_TIMEOUT(probed, one_by_one, 900)
 		ASSERT_EQ(0, kprobe_remove(0));
 	}
 	EXPECT_LT(5, on_path);
+}
+
+/* What is not guarded */
+TEST_F(probed, impossible)
+{
+	static const char * const unguarded[] = {
+		"record_trap_entry", "record_trap_exit", "record_page_fault",
+		"trap_recording_suspend", "trap_recording_resume", "handle_page_fault",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unguarded); i++) {
+		EXPECT_NE(0, kprobe_add(unguarded[i])) {
+			TH_LOG("%s", unguarded[i]);
+			kprobe_remove(0);
+		}
+	}
 }
 
 TEST_HARNESS_MAIN

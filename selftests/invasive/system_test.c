@@ -504,7 +504,7 @@ static bool make_cgroup(void)
 }
 
 /* Uses more memory than its cgroup may, when told so. */
-static void use_too_much(int told)
+static void use_too_much(int told, void (*use)(void *address))
 {
 	char *page = map_anonymous(2 * MEMORY_LIMIT / PAGE), go;
 
@@ -512,15 +512,30 @@ static void use_too_much(int told)
 	    read(told, &go, 1) != 1)
 		_exit(1);
 	for (long i = 0; i < 2 * MEMORY_LIMIT / PAGE; i++)
-		raise_write(page + i * PAGE);
+		use(page + i * PAGE);
 	_exit(0);
 }
 
-/* The victim of the OOM killer is the one who needs the memory. */
-TEST_F(other, oom)
+static void populate(void *address)
 {
+	madvise(address, PAGE, MADV_POPULATE_WRITE);
+}
+
+SIMPLE_FIXTURE(oom, set_up)
+
+FIXTURE_VARIANT(oom) {
+	const char *event;
+	void (*use)(void *address);
+};
+
+FIXTURE_VARIANT_ADD(oom, page_fault) { "page_fault_exit", raise_write };
+FIXTURE_VARIANT_ADD(oom, mm_fault) { "mm_fault", populate };
+
+/* The victim of the OOM killer is the one who needs the memory. */
+TEST_F(oom, recorded)
+{
+	char event[32], file[64], filter[64];
 	int told[2], status;
-	char filter[64];
 	pid_t pid;
 
 	if (!make_cgroup())
@@ -528,11 +543,12 @@ TEST_F(other, oom)
 	ASSERT_EQ(0, pipe(told));
 	pid = fork();
 	if (!pid)
-		use_too_much(told[0]);
-	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3 && user_mode == 1",
-		 pid);
-	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
-	turn_on(_metadata, "traps/page_fault_exit");
+		use_too_much(told[0], variant->use);
+	snprintf(event, sizeof(event), "traps/%s", variant->event);
+	snprintf(file, sizeof(file), "events/%s/filter", event);
+	snprintf(filter, sizeof(filter), "common_pid == %d && result == 3", pid);
+	EXPECT_EQ(0, trace_write(file, filter));
+	turn_on(_metadata, event);
 	EXPECT_EQ(1, write(told[1], "", 1));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 
@@ -631,11 +647,6 @@ static void raise_preempted(struct report *report, int round)
 		raise_one(pages + i * PAGE);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-}
-
-static void populate(void *address)
-{
-	madvise(address, PAGE, MADV_POPULATE_WRITE);
 }
 
 SIMPLE_FIXTURE(preempted, set_up)

@@ -155,4 +155,53 @@ TEST_F_TIMEOUT(toggle, pairs, TIMEOUT)
 	EXPECT_FALSE(trace_is_on(TRACEFS "events/traps/enable"));
 }
 
+/* How many of the events are on that the key is for? A call of the probed function tells. */
+static int read_key(struct __test_metadata *_metadata, const char *name)
+{
+	char what[64], *text, *value;
+	int fds[2], key = -1;
+
+	snprintf(what, sizeof(what), "key=@%s:s32", name);
+	EXPECT_EQ(0, kprobe_add_fetching("create_pipe_files", what));
+	EXPECT_EQ(0, kprobe_turn(0, true));
+	EXPECT_EQ(0, pipe(fds));
+	close(fds[0]);
+	close(fds[1]);
+	text = trace_read("trace");
+	value = text ? strstr(text, " key=") : NULL;
+	EXPECT_TRUE(value && sscanf(value, " key=%d", &key) == 1);
+	free(text);
+	EXPECT_EQ(0, kprobe_remove(0));
+	EXPECT_EQ(0, trace_truncate("trace"));
+	return key;
+}
+
+/* What costs nothing while all is off is off again when the last instance is. */
+TEST_F(toggle, keys)
+{
+	static const struct {
+		const char *name, *exit;
+	} keys[] = {
+		{ "trap_events_key", "traps/trap_exit" },
+		{ "page_fault_events_key", "traps/page_fault_exit" },
+	};
+
+	if (access("/proc/kallsyms", F_OK) || access(TRACEFS "kprobe_events", F_OK))
+		SKIP(return, "no symbols, or no kprobe events");
+	ASSERT_EQ(0, trace_write("events/traps/filter", "common_pid < 0"));
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		EXPECT_EQ(0, read_key(_metadata, keys[i].name));
+		turn_on(_metadata, "traps");
+		EXPECT_EQ(2, read_key(_metadata, keys[i].name));
+		turn(_metadata, keys[i].exit, "0");
+		EXPECT_EQ(1, read_key(_metadata, keys[i].name));
+		ASSERT_EQ(0, other_create());
+		ASSERT_EQ(0, trace_write(OTHER "events/traps/enable", "1"));
+		turn(_metadata, "traps", "0");
+		EXPECT_EQ(2, read_key(_metadata, keys[i].name));
+		EXPECT_EQ(0, other_remove());
+		EXPECT_EQ(0, read_key(_metadata, keys[i].name));
+	}
+}
+
 TEST_HARNESS_MAIN

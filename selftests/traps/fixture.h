@@ -104,6 +104,12 @@ static inline void check_off(struct __test_metadata *_metadata, struct child *ch
 	ASSERT_EQ(0, trace_prepare(child->pid));
 }
 
+/* Are durations those that the child measures? Otherwise the clocks differ. */
+static inline bool clock_is_ours(void)
+{
+	return file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock");
+}
+
 /*
  * Expects one exit, or mm_fault, with that text and result, those flags, and a true
  * duration. Returns it, or NULL if there is none. Any task may be preempted, or sleep
@@ -126,8 +132,7 @@ expect_exit(struct __test_metadata *_metadata, const struct child *child,
 		return NULL;
 	EXPECT_EQ(flags, exit->flags & (flags | ~(PREEMPTED | SLEPT)));
 	EXPECT_LT(0, exit->duration);
-	/* Otherwise the clocks of the kernel and of the child differ. */
-	if (file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock"))
+	if (clock_is_ours())
 		EXPECT_LT(exit->duration, child->report->time);
 	TH_LOG("result %s", result);
 	return exit;

@@ -195,4 +195,57 @@ TEST_F(mm_fault, recorded)
 		expect_exit(_metadata, &self->child, &trace, text, variant->again, RETRIED);
 }
 
+/* The same address in the memory of two processes */
+static void fault_in_both(struct report *report, int round)
+{
+	void *page = page_of_round(report, round, map_in_other);
+
+	if (page)
+		report->error = write_other(page) ?: populate_write(page);
+}
+
+static unsigned int mm_id(const struct trace_record *record)
+{
+	unsigned int id = 0;
+
+	if (record)
+		sscanf(strstr(record->text, " mm_id="), " mm_id=%u", &id);
+	return id;
+}
+
+FIXTURE(mm_id) {
+	struct child child;
+};
+
+FIXTURE_SETUP(mm_id)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	if (access(TRACEFS "events/traps/mm_fault", F_OK))
+		SKIP(return, "no traps:mm_fault");
+	start(_metadata, &self->child, fault_in_both);
+}
+
+FIXTURE_TEARDOWN_PARENT(mm_id)
+{
+	tear_down(_metadata);
+}
+
+/* It tells whose memory it is, not whose fault. */
+TEST_F(mm_id, of_memory)
+{
+	const struct trace_record *own, *others;
+	struct trace trace;
+
+	turn_on(_metadata, "traps/mm_fault");
+	let_work(_metadata, &self->child, &trace);
+	EXPECT_EQ(0, self->child.report->error);
+	own = trace_find(&trace, "mm_fault", "* curr=1 *");
+	others = trace_find(&trace, "mm_fault", "* curr=0 *");
+	EXPECT_NE(0, mm_id(own));
+	EXPECT_NE(0, mm_id(others));
+	EXPECT_NE(mm_id(own), mm_id(others));
+}
+
 TEST_HARNESS_MAIN

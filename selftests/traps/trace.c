@@ -261,7 +261,7 @@ static bool parse_line(char *line, struct trace_record *record)
 		"mm_fault", "page_fault_user", "page_fault_kernel", "signal_generate",
 		"signal_deliver", "tracing_mark_write",
 	};
-	char mark[32], *text, *end, flags[64];
+	char mark[32], *text, *end, *irqs = strstr(line, "] "), flags[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		snprintf(mark, sizeof(mark), ": %s: ", events[i]);
@@ -269,6 +269,8 @@ static bool parse_line(char *line, struct trace_record *record)
 		if (!text)
 			continue;
 		*record = (struct trace_record) { events[i], text + strlen(mark) };
+		/* "d" or "D" if they are off */
+		record->irqs_on = irqs && strchr(".b", irqs[2]);
 		end = strstr(record->text, " flags=");
 		if (end) {
 			if (sscanf(end, " flags=%63s duration=%lluns", flags,
@@ -336,8 +338,8 @@ static bool is_event(const struct trace_record *record, const char *event)
 
 /*
  * Does each exit belong to the last entry that has no exit yet? The text of an
- * exit is that of its entry, and the result. Signals are sent between the two, and
- * delivered after them.
+ * exit is that of its entry, and the result. Interrupts are off at both. Signals are
+ * sent between the two, and delivered after them.
  */
 bool trace_balanced(const struct trace *trace)
 {
@@ -347,6 +349,8 @@ bool trace_balanced(const struct trace *trace)
 	for (int i = 0; i < trace->count; i++) {
 		const struct trace_record *record = &trace->records[i];
 
+		if (is_event(record, "*_e[nx]*") && record->irqs_on)
+			return false;
 		if (is_event(record, "*_entry")) {
 			if (depth == (int)ARRAY_SIZE(open))
 				return false;

@@ -29,6 +29,7 @@ extern const char * const trace_flags[5];
 struct trace_record {
 	const char *event;
 	const char *text;
+	bool irqs_on;
 	unsigned int flags;
 	unsigned long long duration;
 };

@@ -24,13 +24,16 @@ static const struct field {
 	const char *text;		/* type and name */
 	unsigned int size;		/* 0: that of a long */
 } fields[] = {
-	{ "*",			"bool user_mode",		1 },
-	{ "*",			"unsigned long error_code",	0 },
-	{ "*",			"unsigned long ip",		0 },
-	{ "*_exit",		"u8 result",			1 },
-	{ "*_exit",		"u16 flags",			2 },
-	{ "*_exit",		"u64 duration",			8 },
-	{ "page_fault_*",	"unsigned long address",	0 },
+	{ "*_e*",		"bool user_mode",		1 },
+	{ "*_e*",		"unsigned long error_code",	0 },
+	{ "*_e*",		"unsigned long ip",		0 },
+	{ "*t",			"u8 result",			1 },
+	{ "*t",			"u16 flags",			2 },
+	{ "*t",			"u64 duration",			8 },
+	{ "*_fault*",		"unsigned long address",	0 },
+	{ "mm_fault",		"unsigned int fault_flags",	4 },
+	{ "mm_fault",		"unsigned int mm_id",		4 },
+	{ "mm_fault",		"bool curr",			1 },
 	{ "trap_*",		"unsigned int vector",		4 },
 	{ "trap_*",		"unsigned long event_data",	0 },
 };
@@ -79,7 +82,7 @@ static void expect_format(struct __test_metadata *_metadata, const char *event)
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (!fnmatch(fields[i].events, event, 0))
 			expect_field(_metadata, format, &fields[i]);
-	if (fnmatch("*_exit", event, 0))
+	if (fnmatch("*t", event, 0))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		snprintf(number, sizeof(number), "%zu", i);
@@ -100,6 +103,8 @@ TEST(formats)
 	expect_format(_metadata, "trap_exit");
 	expect_format(_metadata, "page_fault_entry");
 	expect_format(_metadata, "page_fault_exit");
+	if (!access(TRACEFS "events/traps/mm_fault", F_OK))
+		expect_format(_metadata, "mm_fault");
 }
 
 /* --- Tests with many events of several kinds */

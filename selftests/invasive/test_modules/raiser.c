@@ -6,12 +6,14 @@
  * before the write returns; ENODEV if the CPU did not raise it. "nmi CPU" sends
  * an NMI and waits for it, "nmi_in_nmi" one to this CPU, whose handler sends another one
  * and raises #DE. traps_raiser/nmi_at takes the name of a function: whenever
- * the writing program calls it, it is interrupted by an NMI.
+ * the writing program calls it, it is interrupted by an NMI. traps_raiser/delay_at is the
+ * same with a delay of DELAY_MS.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -103,6 +105,31 @@ static bool raise_with_watched(bool (*raise)(unsigned long))
 	return raise((unsigned long)&traps_raiser_watched);
 }
 
+/* Nothing else sees the exception of that task. */
+static struct task_struct *consuming;
+
+static int on_die(struct notifier_block *block, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_TRAP || current != consuming)
+		return NOTIFY_DONE;
+	args->regs->ip = (unsigned long)raise_de_resume;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block die_notifier = { .notifier_call = on_die };
+
+static bool raise_consumed(bool (*raise)(unsigned long))
+{
+	bool raised;
+
+	consuming = current;
+	raised = raise(0);
+	consuming = NULL;
+	return raised;
+}
+
 static bool raise_by_fred(unsigned long vector, unsigned long error_code, unsigned long data)
 {
 #ifdef CONFIG_X86_64
@@ -170,6 +197,7 @@ static const struct raiser {
 	bool (*with)(bool (*raise)(unsigned long argument));
 } raisers[] = {
 	{ "de", raise_de },
+	{ "de_consumed", raise_de, raise_consumed },
 	{ "db", raise_db, raise_with_watched },
 	{ "of", raise_of },
 	{ "ud", raise_ud },
@@ -262,6 +290,15 @@ static int on_probe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+#define DELAY_MS	300
+
+static int delay(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (!strcmp(current->comm, probe_comm))
+		mdelay(DELAY_MS);
+	return 0;
+}
+
 static struct kprobe probe;
 
 static void remove_probe(void)
@@ -271,7 +308,7 @@ static void remove_probe(void)
 	*probe_function = '\0';
 }
 
-static ssize_t nmi_at_write(struct file *file, const char __user *buffer, size_t count,
+static ssize_t at_write(struct file *file, const char __user *buffer, size_t count,
 			    loff_t *position)
 {
 	char name[sizeof(probe_function)];
@@ -285,7 +322,7 @@ static ssize_t nmi_at_write(struct file *file, const char __user *buffer, size_t
 	strscpy(probe_comm, current->comm);
 	probe = (struct kprobe) {
 		.symbol_name	= probe_function,
-		.pre_handler	= on_probe,
+		.pre_handler	= file_inode(file)->i_private,
 	};
 	error = register_kprobe(&probe);
 	if (error)
@@ -293,9 +330,9 @@ static ssize_t nmi_at_write(struct file *file, const char __user *buffer, size_t
 	return error ?: count;
 }
 
-static const struct file_operations nmi_at_fops = {
+static const struct file_operations at_fops = {
 	.owner	= THIS_MODULE,
-	.write	= nmi_at_write,
+	.write	= at_write,
 };
 
 static struct dentry *dir;
@@ -306,9 +343,11 @@ static int __init raiser_init(void)
 
 	if (error)
 		return error;
+	register_die_notifier(&die_notifier);
 	dir = debugfs_create_dir("traps_raiser", NULL);
 	debugfs_create_file("raise", 0200, dir, NULL, &raise_fops);
-	debugfs_create_file("nmi_at", 0200, dir, NULL, &nmi_at_fops);
+	debugfs_create_file("nmi_at", 0200, dir, on_probe, &at_fops);
+	debugfs_create_file("delay_at", 0200, dir, delay, &at_fops);
 	return 0;
 }
 
@@ -316,6 +355,7 @@ static void __exit raiser_exit(void)
 {
 	debugfs_remove(dir);
 	remove_probe();
+	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "traps_raiser");
 }
 

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 bool raise_de(unsigned long argument);
+extern const char raise_de_resume[];
 bool raise_db(unsigned long address);
 bool raise_of(unsigned long argument);
 bool raise_ud(unsigned long argument);

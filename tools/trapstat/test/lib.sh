@@ -1,4 +1,4 @@
-# Sourced by the scripts here that run in the guest (sh), whose argument is BUILD: trapstat,
+# Sourced by the scripts here (sh), which run in the guest, and whose argument is BUILD: trapstat,
 # raise and slowfault are built there, and in trapstat/sanitized a trapstat with sanitizers.
 # shellcheck shell=sh
 
@@ -24,6 +24,12 @@ expect() {
 	[ "$(cat said)" = "${text:+trapstat: $text}" ] || { echo "$*: says"; cat said; return 1; }
 }
 
+# A row's figure: number FILE TABLE 'JQ CONDITION' FIELD
+number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
+equal() { [ "$1" -eq "$2" ] || { echo "$1, not $2"; return 1; }; }
+
+[ -z "${on_host-}" ] || return 0
+
 instances() { ls $tracing/instances; }
 programs() { bpftool prog show | grep '^[0-9]' | cut -d ' ' -f 2-5; }
 programs_before=$(programs)
@@ -42,10 +48,6 @@ is_counting() {
 	find "/proc/$1/fd" -lname 'anon_inode:bpf*link*' 2>/dev/null | grep -q . ||
 		grep -qs '^hist' "$tracing/instances/trapstat-$1/events/traps/page_fault_exit/trigger"
 }
-
-# A row's figure: number FILE TABLE 'JQ CONDITION' FIELD
-number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
-equal() { [ "$1" -eq "$2" ] || { echo "$1, not $2"; return 1; }; }
 
 # The first recording makes the kernel's buffer as large as it is said to be.
 sched() { trace-cmd record -q -e sched:sched_switch -o sched.dat true && trace-cmd reset; }
