@@ -46,7 +46,11 @@ static int send_nmis(int cpu)
 
 static void interrupt_kernel(struct report *report, int round)
 {
+	void *page = page_of_round(report, round, map_untouched);
+
 	report->error = send_nmis(sched_getcpu());
+	if (page)
+		raise_write(page);
 }
 
 /* Sends NMIs to the CPU from another one. */
@@ -108,6 +112,10 @@ TEST_F(nmi, recorded)
 	EXPECT_EQ(entries, trace_count(&trace, "trap_exit", "%s result=HANDLED", text));
 	EXPECT_LE(variant->user ? NMIS / 2 : NMIS, entries);
 	EXPECT_EQ(trace_count(&trace, "trap_*", "vector=NMI *"), trace_count(&trace, "trap_*", "*"));
+	/* They interrupt no recording, and leave no guard behind. */
+	if (!variant->user)
+		EXPECT_EQ(1, trace_count(&trace, "page_fault_exit", "address=0x%lx *",
+					 child.report->address));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 
