@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Exceptions of arm64 that a program can raise are recorded once, with ESR_EL1, as the
+ * process sees them. Not among them: those that need FPAC, MOPS, GCS or trapped floating
+ * point, a misaligned SP, and what only AArch32 state has.
+ *
+ * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
+ */
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <asm/mman.h>
+#include <asm/ptrace.h>
+
+#include "trap.h"
+
+#ifndef PR_SME_GET_VL
+#define PR_SME_GET_VL		64
+#endif
+
+extern const char raise_step_from[];
+
+static void run_breakpoint(void)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_BREAKPOINT,
+		.size		= sizeof(attr),
+		.sample_period	= 1,
+		.bp_type	= HW_BREAKPOINT_X,
+		.bp_addr	= (unsigned long)raise_probed,
+		.bp_len		= 4,
+		.exclude_kernel	= 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	unable = fd < 0;
+	raise_probed();
+	close(fd);
+}
+
+static void read_counter(void)
+{
+	unable = prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	raise_cntvct();
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+}
+
+/* With another length of the vectors there has been no use of them yet. */
+static void use_sve(void)
+{
+	unable = prctl(PR_SVE_SET_VL, trap_round % 2 ? 16 : 32) < 0;
+	if (!unable)
+		raise_sve();
+}
+
+/* From the first use on a task may use it: in the round that is recorded. */
+static void use_sme(void)
+{
+	unable = prctl(PR_SME_GET_VL) < 0;
+	if (!unable && trap_round == ROUNDS - 1)
+		raise_sme();
+}
+
+static void branch_to_guarded(void)
+{
+	unable = mprotect((void *)raise_bti_ip, PAGE, PROT_READ | PROT_EXEC | PROT_BTI);
+	raise_bti();
+}
+
+/* Lets its parent, once that waits for it, make one step from raise_step_from. */
+static int step_parent(void)
+{
+	struct user_pt_regs regs;
+	struct iovec io = { &regs, sizeof(regs) };
+	pid_t pid = getppid();
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return -1;
+	for (;;) {
+		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, NULL, 0) != pid ||
+		    ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &io))
+			return -1;
+		if (regs.pc == (unsigned long)raise_step)
+			break;
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+		usleep(1000);
+	}
+	regs.pc = (unsigned long)raise_step_from;
+	if (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io) ||
+	    ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, NULL, 0) != pid)
+		return -1;
+	return ptrace(PTRACE_DETACH, pid, NULL, SIGTRAP);
+}
+
+static void be_stepped(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(step_parent() ? 1 : 0);
+	raise_step();
+	waitpid(pid, NULL, 0);
+}
+
+/* A syndrome: class and the rest, of a 32-bit instruction */
+#define ESR(class, rest)	((class) << 26 | 1UL << 25 | (rest))
+
+VARIANT(undefined, raise_undefined, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
+	.ip = { raise_undefined_ip }, .resume = raise_undefined_resume);
+VARIANT(sctlr, raise_sctlr, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
+	.ip = { raise_sctlr_ip }, .resume = raise_sctlr_resume);
+VARIANT(wfi, raise_wfi, 0, "WFx", 0x01, .error_code = ESR(0x01UL, 0x1e00000),
+	.result = "EMULATED", .ip = { raise_wfi_ip });
+VARIANT(bti, branch_to_guarded, SIGILL, "BTI", 0x0d, .error_code = ESR(0x0dUL, 1),
+	.ip = { raise_bti_ip }, .resume = raise_bti_resume, .absent = "the CPU or the kernel has no BTI");
+VARIANT(midr, raise_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
+	.result = "EMULATED", .ip = { raise_midr_ip });
+VARIANT(ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
+	.ip = { raise_ccsidr_ip }, .resume = raise_ccsidr_resume);
+VARIANT(cntvct, read_counter, SIGSEGV, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x34f801),
+	.ip = { raise_cntvct_ip }, .resume = raise_cntvct_resume, .absent = "no PR_SET_TSC");
+VARIANT(sve, use_sve, 0, "SVE", 0x19, .error_code = ESR(0x19UL, 0), .result = "HANDLED",
+	.ip = { raise_sve_ip }, .absent = "the CPU or the kernel has no SVE");
+VARIANT(sme, use_sme, 0, "SME", 0x1d, .error_code = ESR(0x1dUL, 0), .result = "HANDLED",
+	.ip = { raise_sme_ip }, .absent = "the CPU or the kernel has no SME");
+VARIANT(pc, raise_pc, SIGBUS, "PC_ALIGN", 0x22, .error_code = ESR(0x22UL, 0),
+	.event_data = "0x[1-9a-f]*", .ip = { raise_pc_ip }, .resume = raise_pc_resume);
+VARIANT(breakpoint, run_breakpoint, 0, "BREAKPT_LOW", 0x30, .error_code = ESR(0x30UL, 0x22),
+	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
+	.absent = "no breakpoint in hardware is free");
+VARIANT(step, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32, .error_code = ESR(0x32UL, 0x1000022),
+	.ip = { raise_step_ip });
+VARIANT(watchpoint, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
+	.result = "CONSUMED", .event_data = "0x[1-9a-f]*", .ip = { raise_watched_ip },
+	.step = "SOFTSTP_LOW", .absent = "no breakpoint in hardware is free");
+VARIANT(brk, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
+	.ip = { raise_bp_ip }, .resume = raise_bp_resume);
+VARIANT(uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
+	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
+	.absent = "perf has no uprobes");
+
+TEST_HARNESS_MAIN
