@@ -43,12 +43,14 @@ static void allow_misaligned(void)
 {
 }
 
-/* The signal tells of some exceptions only what ESR_EL1 was. */
+/* These signals tell what ESR_EL1 was, others tell that of an earlier exception. */
 static void note_exception(struct raised *raised, const mcontext_t *context)
 {
 	const struct _aarch64_ctx *part = (const void *)context->__reserved;
 
 	raised->ip = context->pc;
+	if (raised->signal != SIGSEGV && raised->signal != SIGBUS)
+		return;
 	while (part->magic && part->magic != ESR_MAGIC)
 		part = (const void *)part + part->size;
 	if (!part->magic)

@@ -108,37 +108,37 @@ static void be_stepped(void)
 /* A syndrome: class and the rest, of a 32-bit instruction */
 #define ESR(class, rest)	((class) << 26 | 1UL << 25 | (rest))
 
-VARIANT(undefined, raise_undefined, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
+VARIANT(unknown, raise_undefined, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
 	.ip = { raise_undefined_ip }, .resume = raise_undefined_resume);
-VARIANT(sctlr, raise_sctlr, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
+VARIANT(unknown_sctlr, raise_sctlr, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
 	.ip = { raise_sctlr_ip }, .resume = raise_sctlr_resume);
-VARIANT(wfi, raise_wfi, 0, "WFx", 0x01, .error_code = ESR(0x01UL, 0x1e00000),
+VARIANT(wfx, raise_wfi, 0, "WFx", 0x01, .error_code = ESR(0x01UL, 0x1e00000),
 	.result = "EMULATED", .ip = { raise_wfi_ip });
 VARIANT(bti, branch_to_guarded, SIGILL, "BTI", 0x0d, .error_code = ESR(0x0dUL, 1),
 	.ip = { raise_bti_ip }, .resume = raise_bti_resume, .absent = "the CPU or the kernel has no BTI");
-VARIANT(midr, raise_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
+VARIANT(sys64_midr, raise_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
 	.result = "EMULATED", .ip = { raise_midr_ip });
-VARIANT(ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
+VARIANT(sys64_ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
 	.ip = { raise_ccsidr_ip }, .resume = raise_ccsidr_resume);
-VARIANT(cntvct, read_counter, SIGSEGV, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x34f801),
+VARIANT(sys64_cntvct, read_counter, SIGSEGV, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x34f801),
 	.ip = { raise_cntvct_ip }, .resume = raise_cntvct_resume, .absent = "no PR_SET_TSC");
 VARIANT(sve, use_sve, 0, "SVE", 0x19, .error_code = ESR(0x19UL, 0), .result = "HANDLED",
 	.ip = { raise_sve_ip }, .absent = "the CPU or the kernel has no SVE");
 VARIANT(sme, use_sme, 0, "SME", 0x1d, .error_code = ESR(0x1dUL, 0), .result = "HANDLED",
 	.ip = { raise_sme_ip }, .absent = "the CPU or the kernel has no SME");
-VARIANT(pc, raise_pc, SIGBUS, "PC_ALIGN", 0x22, .error_code = ESR(0x22UL, 0),
+VARIANT(pc_align, raise_pc, SIGBUS, "PC_ALIGN", 0x22, .error_code = ESR(0x22UL, 0),
 	.event_data = "0x[1-9a-f]*", .ip = { raise_pc_ip }, .resume = raise_pc_resume);
-VARIANT(breakpoint, run_breakpoint, 0, "BREAKPT_LOW", 0x30, .error_code = ESR(0x30UL, 0x22),
+VARIANT(breakpt_low, run_breakpoint, 0, "BREAKPT_LOW", 0x30, .error_code = ESR(0x30UL, 0x22),
 	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
 	.absent = "no breakpoint in hardware is free");
-VARIANT(step, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32, .error_code = ESR(0x32UL, 0x1000022),
+VARIANT(softstp_low, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32, .error_code = ESR(0x32UL, 0x1000022),
 	.ip = { raise_step_ip });
-VARIANT(watchpoint, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
+VARIANT(watchpt_low, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
 	.result = "CONSUMED", .event_data = "0x[1-9a-f]*", .ip = { raise_watched_ip },
 	.step = "SOFTSTP_LOW", .absent = "no breakpoint in hardware is free");
-VARIANT(brk, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
+VARIANT(brk64, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
 	.ip = { raise_bp_ip }, .resume = raise_bp_resume);
-VARIANT(uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
+VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
 	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
 	.absent = "perf has no uprobes");
 
