@@ -89,6 +89,7 @@ FIXTURE_VARIANT(trap) {
 	unsigned short cs;		/* the handler of a #UD returns to it */
 	bool other;			/* the signal tells of another exception */
 	const char *step;		/* the exception of a single step after it, or NULL */
+	const char *mode;		/* if not user */
 	int kernel;			/* only with kernels of so many bits, or 0 */
 	const char *absent;		/* why it may not be raised */
 };
@@ -135,6 +136,7 @@ FIXTURE_TEARDOWN_PARENT(trap)
 TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 {
 	const struct report *report = self->child.report;
+	const char *mode = variant->mode ?: "user";
 	int before = variant->cs ? 1 : 0, times = 0;
 	char text[160], filter[32], number[32];
 	struct trace trace;
@@ -162,8 +164,8 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 
 		snprintf(number, sizeof(number), "0x%lx", (unsigned long)variant->ip[i]);
 		snprintf(text, sizeof(text),
-			 "vector=%s mode=user error_code=0x%lx ip=%s event_data=%s",
-			 variant->name, variant->error_code, ip, variant->event_data ?: "0x0");
+			 "vector=%s mode=%s error_code=0x%lx ip=%s event_data=%s", variant->name,
+			 mode, variant->error_code, ip, variant->event_data ?: "0x0");
 		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text)) {
 			TH_LOG("%s", text);
 		}
@@ -176,10 +178,10 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);
 	EXPECT_EQ(report->raised_count, trace_count(&trace, "signal_generate", "*"));
 	if (variant->step)
-		EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=%s mode=user * result=CONSUMED",
-					 variant->step));
+		EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=%s mode=%s * result=CONSUMED",
+					 variant->step, mode));
 	EXPECT_EQ(2 * (before + times + !!variant->step),
-		  trace_count(&trace, "trap_*", "* mode=user *"));
+		  trace_count(&trace, "trap_*", "* mode=%s *", mode));
 	if (variant->vector == IRET_VECTOR)
 		EXPECT_LE(2, trace_count(&trace, "trap_*", "vector=#GP mode=kernel *"));
 	EXPECT_TRUE(trace_balanced(&trace));

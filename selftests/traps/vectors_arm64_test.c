@@ -23,21 +23,63 @@
 
 extern const char raise_step_from[];
 
-static void run_breakpoint(void)
+/* In hardware; returns its file, or -1. */
+static int set_breakpoint(int type, unsigned long address)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_BREAKPOINT,
 		.size		= sizeof(attr),
 		.sample_period	= 1,
-		.bp_type	= HW_BREAKPOINT_X,
-		.bp_addr	= (unsigned long)raise_probed,
+		.bp_type	= type,
+		.bp_addr	= address,
 		.bp_len		= 4,
-		.exclude_kernel	= 1,
+		.exclude_kernel	= address < 1UL << 63,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
 	unable = fd < 0;
+	return fd;
+}
+
+static void run_breakpoint(void)
+{
+	int fd = set_breakpoint(HW_BREAKPOINT_X, (unsigned long)raise_probed);
+
 	raise_probed();
+	close(fd);
+}
+
+/* The kernel writes with the rights of the program. */
+static void watch_kernel(void)
+{
+	static int watched;
+	int fd = set_breakpoint(HW_BREAKPOINT_W, (unsigned long)&watched);
+
+	read_pipe(&watched);
+	close(fd);
+}
+
+static unsigned long kernel_symbol(const char *symbol)
+{
+	char *text = file_read("/proc/kallsyms"), *next = text, *line, name[64];
+	unsigned long address, found = 0;
+
+	while (!found && (line = strsep(&next, "\n")))
+		if (sscanf(line, "%lx %*c %63s", &address, name) == 2 && !strcmp(name, symbol))
+			found = address;
+	free(text);
+	return found;
+}
+
+static void break_kernel(void)
+{
+	static unsigned long function;
+	int fd;
+
+	if (!function)
+		function = kernel_symbol("__arm64_sys_getppid");
+	fd = set_breakpoint(HW_BREAKPOINT_X, function);
+	syscall(SYS_getppid);
 	close(fd);
 }
 
@@ -136,6 +178,13 @@ VARIANT(softstp_low, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32, .error_code = ESR
 VARIANT(watchpt_low, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
 	.result = "CONSUMED", .event_data = "0x[1-9a-f]*", .ip = { raise_watched_ip },
 	.step = "SOFTSTP_LOW", .absent = "no breakpoint in hardware is free");
+VARIANT(kernel_breakpt_cur, break_kernel, 0, "BREAKPT_CUR", 0x31, .error_code = ESR(0x31UL, 0x22),
+	.result = "CONSUMED", .mode = "kernel", .ip = { "" }, .shown = "__arm64_sys_getppid+0x0/0x*",
+	.step = "SOFTSTP_CUR", .absent = "no breakpoint in hardware is free");
+VARIANT(kernel_watchpt_cur, watch_kernel, 0, "WATCHPT_CUR", 0x35, .error_code = ESR(0x35UL, 0x62),
+	.result = "CONSUMED", .mode = "kernel", .event_data = "0x[1-9a-f]*", .ip = { "" },
+	.shown = "[a-z_]*+0x*/0x*", .step = "SOFTSTP_CUR",
+	.absent = "no breakpoint in hardware is free");
 VARIANT(brk64, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
 	.ip = { raise_bp_ip }, .resume = raise_bp_resume);
 VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
