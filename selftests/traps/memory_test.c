@@ -204,7 +204,8 @@ VARIANT(read_beyond_eof, map_beyond_eof, read_byte, USER_READ, "SIGBUS", 0, .ip 
 	.resume = raise_read_resume, .signal = SIGBUS);
 VARIANT(read_file, map_uncached, read_byte, USER_READ, "MAJOR", MMAP_LOCK | RETRIED,
 	.absent = "no ext4 file system on a loop device can be made");
-VARIANT(kernel_untouched, map_untouched, read_pipe, KERNEL_WRITE, "MINOR", MMAP_LOCK, .kernel = true);
+VARIANT(kernel_untouched, map_untouched, read_pipe, KERNEL_WRITE, "MINOR", MMAP_LOCK,
+	.kernel = true);
 VARIANT(kernel_absent, map_absent, read_pipe, KERNEL_WRITE, "FIXUP", MMAP_LOCK, .kernel = true,
 	.error = EFAULT);
 VARIANT(kernel_file, map_uncached, access_name, KERNEL_READ, "MAJOR", MMAP_LOCK | RETRIED,

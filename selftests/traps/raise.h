@@ -89,6 +89,7 @@ RAISER(sme, void);
 RAISER(bti, void);
 RAISER(pc, void);
 RAISER(step, void);
+extern const char raise_step_from[];
 RAISER(exclusive, const void *address);
 #else
 #define BREAKPOINT_NAME	"#BP"

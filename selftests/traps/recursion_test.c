@@ -50,10 +50,11 @@ static void expect_recorded(struct __test_metadata *_metadata,
 	EXPECT_EQ(report->minflt, trace_count(trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(1, trace_count(trace, "page_fault_exit", "* mode=kernel result=MINOR"));
 	EXPECT_EQ(0, trace_count(trace, "page_fault_e*", "address=0x%lx *", report->address));
-	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_entry", "vector=" BREAKPOINT_NAME " mode=user *"));
-	EXPECT_EQ(BREAKPOINTS,
-		  trace_count(trace, "trap_exit",
-			      "vector=" BREAKPOINT_NAME " mode=user * result=SIGNAL"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_entry", "vector=%s mode=user *",
+					   BREAKPOINT_NAME));
+	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_exit",
+					   "vector=%s mode=user * result=SIGNAL",
+					   BREAKPOINT_NAME));
 	EXPECT_TRUE(trace_balanced(trace));
 }
 
@@ -94,8 +95,9 @@ TEST_F(recording, user_stacks)
 
 	expect_recorded(_metadata, &self->child, &trace);
 	if (has_exceptions())
-		EXPECT_LE(2 * FAULTS, trace_count(&trace, "page_fault_kernel", "address=0x%lx *",
-					  self->child.report->address));
+		EXPECT_LE(2 * FAULTS,
+			  trace_count(&trace, "page_fault_kernel", "address=0x%lx *",
+				      self->child.report->address));
 }
 
 /*

@@ -173,8 +173,8 @@ TEST_F(events, all)
 	EXPECT_LE(MINOR_FAULTS, report->minflt);
 	EXPECT_EQ(report->minflt, trace_count(&trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(SEGV_FAULTS, trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
-	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit",
-					   "vector=" BREAKPOINT_NAME " * result=SIGNAL"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "vector=%s * result=SIGNAL",
+					   BREAKPOINT_NAME));
 	EXPECT_TRUE(trace_balanced(&trace));
 	EXPECT_LE(count_flag(&trace, SLEPT), report->nvcsw);
 	EXPECT_LE(count_flag(&trace, PREEMPTED), report->nivcsw);

@@ -7,6 +7,7 @@
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
 #include <elf.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -21,11 +22,10 @@
 #define PR_SME_GET_VL		64
 #endif
 
-extern const char raise_step_from[];
-
-/* In hardware; returns its file, or -1. */
+/* In hardware, in the kernel of all tasks on this CPU; returns its file, or -1. */
 static int set_breakpoint(int type, unsigned long address)
 {
+	bool kernel = address >> 63;
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_BREAKPOINT,
 		.size		= sizeof(attr),
@@ -33,9 +33,10 @@ static int set_breakpoint(int type, unsigned long address)
 		.bp_type	= type,
 		.bp_addr	= address,
 		.bp_len		= 4,
-		.exclude_kernel	= address < 1UL << 63,
+		.exclude_kernel	= !kernel,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	int fd = syscall(SYS_perf_event_open, &attr, kernel ? -1 : 0,
+			 kernel ? sched_getcpu() : -1, -1, 0);
 
 	unable = fd < 0;
 	return fd;
@@ -49,16 +50,6 @@ static void run_breakpoint(void)
 	close(fd);
 }
 
-/* The kernel writes with the rights of the program. */
-static void watch_kernel(void)
-{
-	static int watched;
-	int fd = set_breakpoint(HW_BREAKPOINT_W, (unsigned long)&watched);
-
-	read_pipe(&watched);
-	close(fd);
-}
-
 static unsigned long kernel_symbol(const char *symbol)
 {
 	char *text = file_read("/proc/kallsyms"), *next = text, *line, name[64];
@@ -69,6 +60,25 @@ static unsigned long kernel_symbol(const char *symbol)
 			found = address;
 	free(text);
 	return found;
+}
+
+/* A file that the kernel writes a variable of its own for, here as it was */
+#define VARIABLE_FILE	"/proc/sys/kernel/panic"
+
+static void watch_kernel(void)
+{
+	static unsigned long variable;
+	static char *value;
+	int fd;
+
+	if (!variable) {
+		variable = kernel_symbol("panic_timeout");
+		value = file_read(VARIABLE_FILE);
+	}
+	fd = set_breakpoint(HW_BREAKPOINT_W, variable);
+	if (!value || file_write(VARIABLE_FILE, value))
+		unable = true;
+	close(fd);
 }
 
 static void break_kernel(void)
@@ -157,7 +167,8 @@ VARIANT(unknown_sctlr, raise_sctlr, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0
 VARIANT(wfx, raise_wfi, 0, "WFx", 0x01, .error_code = ESR(0x01UL, 0x1e00000),
 	.result = "EMULATED", .ip = { raise_wfi_ip });
 VARIANT(bti, branch_to_guarded, SIGILL, "BTI", 0x0d, .error_code = ESR(0x0dUL, 1),
-	.ip = { raise_bti_ip }, .resume = raise_bti_resume, .absent = "the CPU or the kernel has no BTI");
+	.ip = { raise_bti_ip }, .resume = raise_bti_resume,
+	.absent = "the CPU or the kernel has no BTI");
 VARIANT(sys64_midr, raise_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
 	.result = "EMULATED", .ip = { raise_midr_ip });
 VARIANT(sys64_ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
@@ -173,18 +184,19 @@ VARIANT(pc_align, raise_pc, SIGBUS, "PC_ALIGN", 0x22, .error_code = ESR(0x22UL, 
 VARIANT(breakpt_low, run_breakpoint, 0, "BREAKPT_LOW", 0x30, .error_code = ESR(0x30UL, 0x22),
 	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
 	.absent = "no breakpoint in hardware is free");
-VARIANT(softstp_low, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32, .error_code = ESR(0x32UL, 0x1000022),
-	.ip = { raise_step_ip });
+VARIANT(softstp_low, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32,
+	.error_code = ESR(0x32UL, 0x1000022), .ip = { raise_step_ip });
 VARIANT(watchpt_low, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
 	.result = "CONSUMED", .event_data = "0x[1-9a-f]*", .ip = { raise_watched_ip },
 	.step = "SOFTSTP_LOW", .absent = "no breakpoint in hardware is free");
-VARIANT(kernel_breakpt_cur, break_kernel, 0, "BREAKPT_CUR", 0x31, .error_code = ESR(0x31UL, 0x22),
-	.result = "CONSUMED", .mode = "kernel", .ip = { "" }, .shown = "__arm64_sys_getppid+0x0/0x*",
-	.step = "SOFTSTP_CUR", .absent = "no breakpoint in hardware is free");
-VARIANT(kernel_watchpt_cur, watch_kernel, 0, "WATCHPT_CUR", 0x35, .error_code = ESR(0x35UL, 0x62),
-	.result = "CONSUMED", .mode = "kernel", .event_data = "0x[1-9a-f]*", .ip = { "" },
-	.shown = "[a-z_]*+0x*/0x*", .step = "SOFTSTP_CUR",
+VARIANT(kernel_breakpt_cur, break_kernel, 0, "BREAKPT_CUR", 0x31,
+	.error_code = ESR(0x31UL, 0x22), .result = "CONSUMED", .mode = "kernel", .ip = { "" },
+	.shown = "__arm64_sys_getppid+0x0/0x*", .step = "SOFTSTP_CUR",
 	.absent = "no breakpoint in hardware is free");
+VARIANT(kernel_watchpt_cur, watch_kernel, 0, "WATCHPT_CUR", 0x35,
+	.error_code = ESR(0x35UL, 0x62), .result = "CONSUMED", .mode = "kernel",
+	.event_data = "0x[1-9a-f]*", .ip = { "" }, .shown = "[a-z_]*+0x*/0x*",
+	.step = "SOFTSTP_CUR", .absent = "no breakpoint in hardware is free");
 VARIANT(brk64, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
 	.ip = { raise_bp_ip }, .resume = raise_bp_resume);
 VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
