@@ -13,6 +13,7 @@ help:
 	@echo
 	@echo '  make demo                build and boot the patched kernel, trace a real program'
 	@echo '  make demo CMD="..."      trace a command of yours'
+	@echo '  make demo ARCH=arm64     the same in an arm64 guest'
 	@echo '  make check               the checks that CI runs'
 	@echo '  make check-all           all checks: also the gates, debug kernels, upstream suites, a storm'
 	@echo '  make check-all CONTINUE=1       without those that have passed with the same commit'
@@ -38,7 +39,7 @@ help:
 	@echo
 	@echo 'Needs Debian 12 and, for missing packages, root. KERNEL=$(KERNEL), or 6.12: patches/.'
 
-.PHONY: setup source kernel kernel-i386
+.PHONY: setup source kernel kernel-i386 kernel-arm64
 setup:
 	@ci/setup
 source: setup
@@ -48,16 +49,20 @@ kernel: source
 	@ci/kernel/build $(KERNEL) x86_64-guest
 kernel-i386: source
 	@ci/kernel/build $(KERNEL) i386-guest
+kernel-arm64: setup-gates
+	@ci/kernel/build $(KERNEL) arm64-guest
 
 .PHONY: of-7.3
 of-7.3:
 	@[ $(KERNEL) = 7.3 ] || { echo 'the pages and the mails are about 7.3, not $(KERNEL)' >&2; exit 1; }
 
 .PHONY: demo vm
+# The kernel of the demo's guest: make demo ARCH=arm64
+guest-kernel := kernel$(if $(filter arm64,$(ARCH)),-arm64)
 demo: export CMD := $(CMD)
-demo: kernel
+demo: $(guest-kernel)
 	@if [ -n "$$CMD" ]; then ci/demo/run sh -c "$$CMD"; else ci/demo/run; fi
-vm: kernel
+vm: $(guest-kernel)
 	@ci/vm/run -i
 
 .PHONY: deb deb-tools

@@ -122,10 +122,28 @@ no_complaints() {
 	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
 }
 
-# tool NAME: build tools/NAME in build/NAME; $log has what make says.
+# What compiles programs for the arm64 guest
+arm64_cc='clang-19 --target=aarch64-linux-gnu'
+
+# tool NAME [ARGUMENT...]: build tools/NAME in build/NAME, with arguments for make; $log has
+# what that says.
 tool() {
-	make -s -j2 -C "$root/tools/$1" OUT="$build/$1" >>"$log" 2>&1 ||
-		die "tools/$1 does not build: $(reason "$log") ($log)"
+	tool=$1
+	shift
+	make -s -j2 -C "$root/tools/$tool" OUT="$build/$tool" "$@" >>"$log" 2>&1 ||
+		die "tools/$tool does not build: $(reason "$log") ($log)"
+}
+
+# raise_of ARCH: build tools/raise, and leave its path in $raise
+raise_of() {
+	case $1 in
+	arm64)
+		raise=$build/raise-arm64/raise
+		tool raise OUT="${raise%/*}" CC="$arm64_cc" LDFLAGS=-static ;;
+	*)
+		raise=$build/raise/raise
+		tool raise ;;
+	esac
 }
 
 # balance FILE: build ci/checks/balance.c as FILE; $log has what gcc says.

@@ -28,6 +28,10 @@ class Tests(unittest.TestCase):
                 ("double_fault.kernel_df", "", ("kernel", "#DF")),
                 ("handler.vc_cpuid.recorded", "coco_test_32", ("user32", "#VC")),
                 ("handler.kernel_ve_cpuid.recorded", "coco_test", ("kernel", "#VE")),
+                ("trap.sys64_midr.recorded", "vectors_arm64_test", ("user", "SYS64")),
+                ("trap.pc_align.recorded", "vectors_arm64_test", ("user", "PC_ALIGN")),
+                ("trap.kernel_watchpt_cur.recorded", "vectors_arm64_test",
+                 ("kernel", "WATCHPT_CUR")),
                 ("bp_in_pf.recorded", "nested_test", None),
                 ("perf record: filter", "tools_test", None)):
             with self.subTest(test):

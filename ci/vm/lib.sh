@@ -1,8 +1,12 @@
 # Sourced after ci/lib.sh by what boots a guest (sh): its machine and its initramfs.
 # shellcheck shell=sh disable=SC2034 # what ci/lib.sh uses
 
-# of the machine
-kernel=$build/$v/x86_64-guest/arch/x86/boot/bzImage
+# of the machine: the architecture of its kernel, x86_64, i386 or arm64; its QEMU
+case ${ARCH-} in
+arm64) kernel=$build/$v/arm64-guest/arch/arm64/boot/Image ;;
+*) kernel=$build/$v/x86_64-guest/arch/x86/boot/bzImage ;;
+esac
+guest=x86_64 qemu=qemu-system-x86_64
 accel=tcg cpu='' smp=2 mem=2G deterministic='' append='' extra='' reset=-no-reboot
 # the log of its console, the seconds that it may take, the emulator's process
 log=$build/log/vm-console.log
@@ -24,9 +28,21 @@ quote() {
 # What the end of a script that boots a guest does, $undo.
 stop() { [ -z "$vm" ] || { kill "$vm" && wait "$vm"; } 2>/dev/null; }
 
-# Before anything is done: a kernel, and $work.
-prepare() {
+header() { od -A n -t u1 -j "$1" -N "$2" "$kernel" | tr -s ' '; }
+
+# What the kernel is for says its header: arm64's magic number, or XLF_KERNEL_64 of x86's
+# boot protocol.
+find_guest() {
 	[ -r "$kernel" ] || die "no kernel at ${kernel#"$root"/}: build one or name one with -k"
+	if [ "$(header 56 4)" = ' 65 82 77 100' ]; then
+		guest=arm64 qemu=qemu-system-aarch64
+	elif [ $(($(header 566 1) & 1)) -eq 0 ]; then
+		guest=i386
+	fi
+}
+
+# Before anything is done: $work.
+prepare() {
 	need cpio cpio
 	mkdir -p "${log%/*}"
 	: >"$log" || die "cannot write ${log#"$root"/}"
@@ -34,13 +50,26 @@ prepare() {
 	temp
 }
 
-# initramfs INIT BUSYBOX: $work/initramfs of these and the files in $work/fs, equal ones of
+need_qemu() {
+	case $guest in
+	arm64) need $qemu qemu-system-arm ;;
+	*) need $qemu qemu-system-x86 ;;
+	esac
+}
+
+# initramfs INIT: $work/initramfs of it, busybox, and the files in $work/fs, equal ones of
 # equal files
 initramfs() {
+	case $guest in
+	x86_64)
+		need busybox busybox-static
+		box=$(command -v busybox) ;;
+	*) box=$("$root/ci/vm/busybox" $guest) || die "no busybox for $guest" ;;
+	esac
 	mkdir -p "$work/fs/bin"
 	cp "$root/ci/vm/$1" "$work/fs/init"
 	cp "$root/ci/vm/links" "$root/ci/vm/mounts" "$work/fs/"
-	cp "$2" "$work/fs/bin/busybox"
+	cp "$box" "$work/fs/bin/busybox"
 	ln -s busybox "$work/fs/bin/sh"
 	(cd "$work/fs" && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort |
 		cpio -o -H newc -R 0:0 --reproducible --quiet) >"$work/initramfs"
@@ -49,7 +78,11 @@ initramfs() {
 # The kernel's command line. No panic if the emulated timer is late, which guests of KVM
 # do not check either.
 command_line() {
-	echo "console=ttyS0,115200 loglevel=5 panic=-1 no_timer_check${deterministic:+ nokaslr norandmaps} $append"
+	case $guest in
+	arm64) console=ttyAMA0 ;;
+	*) console='ttyS0,115200 no_timer_check' ;;
+	esac
+	echo "console=$console loglevel=5 panic=-1${deterministic:+ nokaslr norandmaps} $append"
 }
 
 # emulate CMD...: an emulator, until it ends; $status says how
@@ -76,9 +109,13 @@ qemu() {
 		# that text patching has removed already, and the guest dies of it.
 		set -- -accel tcg,thread=single "$@"
 	fi
+	case $guest in
+	arm64) board=virt,gic-version=3,mte=on ;;
+	*) board=q35 ;;
+	esac
 	# shellcheck disable=SC2086 # $extra is a list of arguments, $reset one or none
-	emulate qemu-system-x86_64 -nodefaults -no-user-config -display none $reset \
-		-M q35 -cpu "$cpu" -smp "$smp" -m "$mem" \
+	emulate $qemu -nodefaults -no-user-config -display none $reset \
+		-M $board -cpu "$cpu" -smp "$smp" -m "$mem" \
 		-kernel "$kernel" -initrd "$initrd" -append "$(command_line)" \
 		-chardev "file,id=log,path=$(value "$log")" -serial chardev:log "$@" $extra
 }

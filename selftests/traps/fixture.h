@@ -107,7 +107,8 @@ static inline void check_off(struct __test_metadata *_metadata, struct child *ch
 /* Are durations those that the child measures? Otherwise the clocks differ. */
 static inline bool clock_is_ours(void)
 {
-	return file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock");
+	return file_has_word(CLOCK, "tsc") || file_has_word(CLOCK, "kvm-clock") ||
+	       file_has_word(CLOCK, "arch_sys_counter");
 }
 
 /*

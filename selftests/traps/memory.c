@@ -39,7 +39,7 @@ char *map_absent(void)
 	return map && !munmap(map, ROUNDS * PAGE) ? map : NULL;
 }
 
-/* Filled with RET instructions. */
+/* Filled with RET instructions of x86. */
 char *map_filled(void)
 {
 	char *map = map_anonymous(ROUNDS);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -19,6 +20,14 @@
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL	102
+#endif
+
+#ifdef __aarch64__
+#include <asm/mman.h>
+
+#ifndef SEGV_MTESERR
+#define SEGV_MTESERR		9
+#endif
 #endif
 
 #define STACK_STEP	(64L << 10)
@@ -101,6 +110,36 @@ static char *map_guarded(void)
 	return map && !madvise(map, ROUNDS * PAGE, MADV_GUARD_INSTALL) ? map : NULL;
 }
 
+#ifdef __aarch64__
+static char *map_misaligned(void)
+{
+	char *map = map_filled();
+
+	return map ? map + 1 : NULL;
+}
+
+static void read_exclusive(void *address)
+{
+	raise_exclusive(address);
+}
+
+/* Tag 0, as all memory has at first */
+static char *map_tagged(void)
+{
+	char *map;
+
+	if (prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE | PR_MTE_TCF_SYNC, 0, 0, 0))
+		return NULL;
+	map = mmap(NULL, ROUNDS * PAGE, PROT_READ | PROT_WRITE | PROT_MTE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return map == MAP_FAILED ? NULL : memset(map, 1, ROUNDS * PAGE);
+}
+
+static void read_tagged(void *address)
+{
+	raise_read((void *)((unsigned long)address | 3UL << 56));
+}
+#else
 static char *map_with_key(void)
 {
 	int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
@@ -109,6 +148,7 @@ static char *map_with_key(void)
 	return map && !pkey_mprotect(map, ROUNDS * PAGE, PROT_READ | PROT_WRITE, key) ?
 	       map : NULL;
 }
+#endif
 
 #ifdef __x86_64__
 static char *find_vsyscall(void)
@@ -149,39 +189,52 @@ static void access_name(void *address)
 
 /* --- Tests of how page faults end */
 
-VARIANT(read_absent, map_absent, read_byte, "USER", "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
+VARIANT(read_absent, map_absent, read_byte, USER_READ, "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV);
-VARIANT(read_untouched, map_untouched, read_byte, "USER", "MINOR", 0, .ip = raise_read_ip);
-VARIANT(write_untouched, map_untouched, raise_write, "WRITE|USER", "MINOR", 0,
+VARIANT(read_untouched, map_untouched, read_byte, USER_READ, "MINOR", 0, .ip = raise_read_ip);
+VARIANT(write_untouched, map_untouched, raise_write, USER_WRITE, "MINOR", 0,
 	.ip = raise_write_ip);
-VARIANT(write_read_only, map_read_only, raise_write, "PROT|WRITE|USER", "SIGSEGV", 0,
+VARIANT(write_read_only, map_read_only, raise_write, USER_WRITE_PROT, "SIGSEGV", 0,
 	.ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
-VARIANT(write_stack, map_below_stack, raise_write, "WRITE|USER", "MINOR", MMAP_LOCK);
-VARIANT(fetch_no_exec, map_filled, fetch_byte, "PROT|USER|INSTR", "SIGSEGV", 0, .fetch = true,
+VARIANT(write_stack, map_below_stack, raise_write, USER_WRITE, "MINOR", MMAP_LOCK);
+VARIANT(fetch_no_exec, map_filled, fetch_byte, USER_FETCH_PROT, "SIGSEGV", 0, .fetch = true,
 	.resume = raise_fetch_resume, .signal = SIGSEGV,
 	.absent = "the CPU or the kernel has no NX");
-VARIANT(read_beyond_eof, map_beyond_eof, read_byte, "USER", "SIGBUS", 0, .ip = raise_read_ip,
+VARIANT(read_beyond_eof, map_beyond_eof, read_byte, USER_READ, "SIGBUS", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS);
-VARIANT(read_file, map_uncached, read_byte, "USER", "MAJOR", MMAP_LOCK | RETRIED,
+VARIANT(read_file, map_uncached, read_byte, USER_READ, "MAJOR", MMAP_LOCK | RETRIED,
 	.absent = "no ext4 file system on a loop device can be made");
-VARIANT(kernel_untouched, map_untouched, read_pipe, "WRITE", "MINOR", MMAP_LOCK, .kernel = true);
-VARIANT(kernel_absent, map_absent, read_pipe, "WRITE", "FIXUP", MMAP_LOCK, .kernel = true,
+VARIANT(kernel_untouched, map_untouched, read_pipe, KERNEL_WRITE, "MINOR", MMAP_LOCK,
+	.kernel = true);
+VARIANT(kernel_absent, map_absent, read_pipe, KERNEL_WRITE, "FIXUP", MMAP_LOCK, .kernel = true,
 	.error = EFAULT);
-VARIANT(kernel_file, map_uncached, access_name, "0", "MAJOR", MMAP_LOCK | RETRIED,
+VARIANT(kernel_file, map_uncached, access_name, KERNEL_READ, "MAJOR", MMAP_LOCK | RETRIED,
 	.kernel = true, .absent = "no ext4 file system on a loop device can be made");
-VARIANT(userfault_missing, map_missing, raise_write, "WRITE|USER", "WAITED", WAITED,
+VARIANT(userfault_missing, map_missing, raise_write, USER_WRITE, "WAITED", WAITED,
 	.absent = "no userfaultfd");
-VARIANT(userfault_interrupted, map_interrupted, raise_write, "WRITE|USER", "RETRY", SLEPT,
+VARIANT(userfault_interrupted, map_interrupted, raise_write, USER_WRITE, "RETRY", SLEPT,
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
-VARIANT(userfault_migrated, map_migrating, raise_write, "WRITE|USER", "WAITED", WAITED | MIGRATED,
+VARIANT(userfault_migrated, map_migrating, raise_write, USER_WRITE, "WAITED", WAITED | MIGRATED,
 	.absent = "no userfaultfd, or one CPU only");
-VARIANT(read_poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0, .ip = raise_read_ip,
+VARIANT(read_poisoned, map_poisoned, read_byte, USER_READ, "HWPOISON", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no UFFDIO_POISON");
-VARIANT(read_guarded, map_guarded, read_byte, "USER", "SIGSEGV", 0, .ip = raise_read_ip,
+VARIANT(read_guarded, map_guarded, read_byte, USER_READ, "SIGSEGV", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");
+
+#ifdef __aarch64__
+/* A load-exclusive has to be aligned. */
+VARIANT(misaligned, map_misaligned, read_exclusive, "DABT_LOW|ALIGN", "SIGBUS", 0,
+	.ip = raise_exclusive_ip, .resume = raise_exclusive_resume, .signal = SIGBUS,
+	.code = BUS_ADRALN);
+/* The address is recorded without its tag. */
+VARIANT(tag_check, map_tagged, read_tagged, "DABT_LOW|MTE", "SIGSEGV", 0, .ip = raise_read_ip,
+	.resume = raise_read_resume, .signal = SIGSEGV, .code = SEGV_MTESERR,
+	.absent = "the CPU or the kernel has no MTE");
+#else
 VARIANT(protection_key, map_with_key, read_byte, "PROT|USER|PK", "SIGSEGV", 0,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no protection keys");
+#endif
 
 #ifdef __x86_64__
 #define NO_VSYSCALL	"no vsyscall page that can only be called, or LASS"

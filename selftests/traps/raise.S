@@ -57,7 +57,8 @@ IP(db3)	ret
 
 RAISE(bp)
 	int3
-IP(bp)	ret
+IP(bp)
+RESUME(bp)	ret
 
 RAISE(of)
 	int	$4

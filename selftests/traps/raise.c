@@ -13,10 +13,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "raise.h"
 #include "trace.h"
+
+#ifndef __aarch64__
+#include <x86intrin.h>
+#endif
 
 #ifdef __x86_64__
 #define REG_IP		REG_RIP
@@ -34,29 +37,62 @@ unsigned short raise_cs;
 
 static struct report *report;
 
+#ifdef __aarch64__
+
+static void allow_misaligned(void)
+{
+}
+
+/* These signals tell what ESR_EL1 was, others tell that of an earlier exception. */
+static void note_exception(struct raised *raised, const mcontext_t *context)
+{
+	const struct _aarch64_ctx *part = (const void *)context->__reserved;
+
+	raised->ip = context->pc;
+	if (raised->signal != SIGSEGV && raised->signal != SIGBUS)
+		return;
+	while (part->magic && part->magic != ESR_MAGIC)
+		part = (const void *)part + part->size;
+	if (!part->magic)
+		return;
+	raised->told = true;
+	raised->error_code = ((const struct esr_context *)part)->esr;
+	raised->vector = raised->error_code >> 26;
+}
+
+static void resume(mcontext_t *context)
+{
+	if (raise_resume)
+		context->pc = (unsigned long)raise_resume;
+}
+
+#else
+
+/* What is misaligned in the signal handler is not meant. */
+static void allow_misaligned(void)
+{
+	__writeeflags(__readeflags() & ~FLAG_AC);
+}
+
+static void note_exception(struct raised *raised, const mcontext_t *context)
+{
+	const greg_t *regs = context->gregs;
+
+	raised->told = true;
+	raised->vector = regs[REG_TRAPNO];
+	raised->error_code = regs[REG_ERR];
+	raised->ip = regs[REG_IP];
+}
+
 static void set_cs(greg_t *regs, unsigned short cs)
 {
 	regs[REG_SEGMENT] = (regs[REG_SEGMENT] & ~0xffffL) | cs;
 }
 
-/* Notes what was raised, and lets the program go on. */
-static void on_signal(int signal, siginfo_t *info, void *context)
+static void resume(mcontext_t *context)
 {
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	static unsigned short good_cs;
-
-	/* What is misaligned in this function is not meant. */
-	__writeeflags(__readeflags() & ~FLAG_AC);
-
-	if (report->raised_count < (int)ARRAY_SIZE(report->raised))
-		report->raised[report->raised_count] = (struct raised) {
-			.signal		= signal,
-			.code		= info->si_code,
-			.vector		= regs[REG_TRAPNO],
-			.error_code	= regs[REG_ERR],
-			.ip		= regs[REG_IP],
-		};
-	report->raised_count++;
+	greg_t *regs = context->gregs;
 
 	if (raise_cs && !good_cs) {
 		good_cs = regs[REG_SEGMENT];
@@ -69,6 +105,24 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 		regs[REG_IP] = (unsigned long)raise_resume;
 	if (raise_steps && !--raise_steps)
 		regs[REG_EFL] &= ~FLAG_TF;
+}
+
+#endif
+
+/* Notes what was raised, and lets the program go on. */
+static void on_signal(int signal, siginfo_t *info, void *data)
+{
+	mcontext_t *context = &((ucontext_t *)data)->uc_mcontext;
+
+	allow_misaligned();
+	if (report->raised_count < (int)ARRAY_SIZE(report->raised)) {
+		struct raised *raised = &report->raised[report->raised_count];
+
+		*raised = (struct raised) { .signal = signal, .code = info->si_code };
+		note_exception(raised, context);
+	}
+	report->raised_count++;
+	resume(context);
 }
 
 static void catch_signals(void)
@@ -145,7 +199,8 @@ static void child_main(work_t work, int cpu, int marker, int go, int done)
 /* Not uname(), which setarch changes */
 int kernel_bits(void)
 {
-	return file_has_word("/proc/sys/kernel/arch", "x86_64") ? 64 : 32;
+	return file_has_word("/proc/sys/kernel/arch", "x86_64") ||
+	       file_has_word("/proc/sys/kernel/arch", "aarch64") ? 64 : 32;
 }
 
 /* The number that sysfs has for a kind of events of perf, 0: none. */

@@ -12,6 +12,7 @@
 struct raised {
 	int signal;
 	int code;			/* si_code */
+	bool told;			/* are the next two known? */
 	unsigned long vector;
 	unsigned long error_code;
 	unsigned long ip;
@@ -65,16 +66,41 @@ extern int raise_steps;
 	void raise_##name(__VA_ARGS__); \
 	extern const char raise_##name##_ip[], raise_##name##_resume[]
 
+RAISER(bp, void);
+RAISER(watched, int *watched);
+RAISER(probed, void);
+RAISER(read, const void *address);
+RAISER(write, void *address);
+RAISER(fetch, const void *address);
+RAISER(read_framed, const void *address, const void *frame);
+
+/* What raise_bp() raises */
+#ifdef __aarch64__
+#define BREAKPOINT_NAME	"BRK64"
+
+RAISER(undefined, void);
+RAISER(sctlr, void);
+RAISER(midr, void);
+RAISER(ccsidr, void);
+RAISER(cntvct, void);
+RAISER(wfi, void);
+RAISER(sve, void);
+RAISER(sme, void);
+RAISER(bti, void);
+RAISER(pc, void);
+RAISER(step, void);
+extern const char raise_step_from[];
+RAISER(exclusive, const void *address);
+#else
+#define BREAKPOINT_NAME	"#BP"
+
 RAISER(de, void);
 RAISER(db, void);
-RAISER(bp, void);
 RAISER(of, void);
 RAISER(ud, void);
 RAISER(gp, void);
 RAISER(cli, void);
 RAISER(br, void);
-RAISER(watched, int *watched);
-RAISER(probed, void);
 RAISER(es, unsigned int selector);
 RAISER(ss, unsigned int selector);
 RAISER(iret, void);
@@ -83,12 +109,9 @@ RAISER(ac, void);
 RAISER(xf, void);
 RAISER(cp, void);
 RAISER(sgdt, void *address);
-RAISER(read, const void *address);
-RAISER(write, void *address);
-RAISER(fetch, const void *address);
-RAISER(read_framed, const void *address, const void *frame);
 RAISER(call_stackless, const void *address);
 
 extern const char raise_db1_ip[], raise_db2_ip[], raise_db3_ip[];
+#endif
 
 #endif

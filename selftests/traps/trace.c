@@ -161,6 +161,12 @@ bool trace_available(void)
 	return !access(TRACEFS "events/traps", F_OK) && !access(TRACEFS "instances", W_OK);
 }
 
+/* Not all architectures have these older events. */
+bool has_exceptions(void)
+{
+	return !access(TRACEFS "events/exceptions", F_OK);
+}
+
 /* A dying child may hold the instance for another moment. */
 int trace_remove(const char *path, const char *unused)
 {
@@ -224,16 +230,24 @@ int trace_filter(pid_t pid, const char *event, const char *condition)
 	return ret;
 }
 
-/* Records one process only, without what comes at any time: NMI, #VE, #VC. */
+/* What comes at any time: the first use of SVE by a library; NMI, #VE, #VC */
+#ifdef __aarch64__
+#define ORDINARY_TRAP	"vector != 25"
+#else
+#define ORDINARY_TRAP	"vector != 2 && vector != 20 && vector != 29"
+#endif
+
+/* Records one process only, without what comes at any time, and what it tells its parent. */
 int trace_prepare(pid_t pid)
 {
-	char filter[32];
+	char filter[32], signals[64];
 
 	snprintf(filter, sizeof(filter), "common_pid == %d", pid);
+	snprintf(signals, sizeof(signals), "%s && sig != %d", filter, SIGCHLD);
 	return trace_write("events/traps/filter", filter) ?:
-	       trace_write("events/signal/filter", filter) ?:
-	       trace_write("events/exceptions/filter", filter) ?:
-	       trace_filter(pid, "trap", "vector != 2 && vector != 20 && vector != 29");
+	       trace_write("events/signal/filter", signals) ?:
+	       (has_exceptions() ? trace_write("events/exceptions/filter", filter) : 0) ?:
+	       trace_filter(pid, "trap", ORDINARY_TRAP);
 }
 
 /* --- What was recorded */

@@ -55,6 +55,7 @@ int file_change(const char *path, const char *value);
 extern char trace_instance[];		/* its path */
 
 bool trace_available(void);
+bool has_exceptions(void);
 int trace_create(void);
 int trace_remove(const char *path, const char *unused);
 int trace_write(const char *file, const char *value);

@@ -130,9 +130,10 @@ static void raise_many(struct report *report, int round)
 	raise_resume = raise_read_resume;
 	for (int i = 0; i < SEGV_FAULTS; i++)
 		raise_read(absent);
-	raise_resume = NULL;
+	raise_resume = raise_bp_resume;
 	for (int i = 0; i < BREAKPOINTS; i++)
 		raise_bp();
+	raise_resume = NULL;
 }
 
 FIXTURE(events) {
@@ -177,7 +178,8 @@ TEST_F(events, all)
 	EXPECT_LE(MINOR_FAULTS, report->minflt);
 	EXPECT_EQ(report->minflt, trace_count(&trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(SEGV_FAULTS, trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
-	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "vector=#BP * result=SIGNAL"));
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "vector=%s * result=SIGNAL",
+					   BREAKPOINT_NAME));
 	EXPECT_TRUE(trace_balanced(&trace));
 	EXPECT_LE(count_flag(&trace, SLEPT), report->nvcsw);
 	EXPECT_LE(count_flag(&trace, PREEMPTED), report->nivcsw);
@@ -210,7 +212,7 @@ TEST_F(events, alone)
 		EXPECT_EQ(BREAKPOINTS, trace_count(&trace, alone[i].trap, "* mode=user *"));
 		EXPECT_EQ(SEGV_FAULTS,
 			  trace_count(&trace, alone[i].page_fault,
-				      "address=0x* error_code=USER ip=0x%lx mode=user%s",
+				      "address=0x* error_code=" USER_READ " ip=0x%lx mode=user%s",
 				      (unsigned long)raise_read_ip, alone[i].result));
 		EXPECT_EQ(trace.count, trace_count(&trace, alone[i].trap, "*") +
 				       trace_count(&trace, alone[i].page_fault, "*"));

@@ -8,24 +8,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/io.h>
-#include <sys/syscall.h>
 #include <asm/ldt.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 
-#include "fixture.h"
-#include "memory.h"
-
-/* --- Tests of exceptions other than page faults */
-
-#define IRET_VECTOR	32
-#define TIMEOUT		60		/* seconds, of each test */
+#include "trap.h"
 
 /* Entry 1 of the LDT. */
 #define LDT_SELECTOR	0xf
 #define LDT_ERROR_CODE	0xc
-
-static bool unable;			/* what is raised could not be prepared */
 
 static void set_segment_not_present(void)
 {
@@ -51,57 +40,6 @@ static void load_ss_not_present(void)
 	set_segment_not_present();
 	raise_ss(LDT_SELECTOR);
 }
-
-/* Watched by a breakpoint in hardware, which tells nobody */
-static void write_watched(void)
-{
-	static int watched;
-	struct perf_event_attr attr = {
-		.type		= PERF_TYPE_BREAKPOINT,
-		.size		= sizeof(attr),
-		.sample_period	= 1,
-		.bp_type	= HW_BREAKPOINT_W,
-		.bp_addr	= (unsigned long)&watched,
-		.bp_len		= sizeof(watched),
-		.exclude_kernel	= 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	unable = fd < 0;
-	raise_watched(&watched);
-	close(fd);
-}
-
-/* Where in the program's file is that? */
-static unsigned long file_offset(const void *where)
-{
-	char *text = file_read("/proc/self/maps"), *next = text, *line;
-	unsigned long start, end, offset, found = 0, address = (unsigned long)where;
-
-	while (!found && (line = strsep(&next, "\n")))
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
-		    address >= start && address < end)
-			found = address - start + offset;
-	free(text);
-	return found;
-}
-
-static void run_probed(void)
-{
-	struct perf_event_attr attr = {
-		.type		= perf_type("uprobe"),
-		.size		= sizeof(attr),
-		.config1	= (unsigned long)"/proc/self/exe",
-		.config2	= file_offset((void *)raise_probed),
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	unable = fd < 0;
-	raise_probed();
-	close(fd);
-}
-
-static int trap_round;
 
 /* With UMIP the kernel makes up an address of the GDT. */
 static void find_umip(void)
@@ -156,30 +94,6 @@ static void call_vsyscall_stackless(void)
 		raise_call_stackless(VSYSCALL_TIME);
 }
 #endif
-
-FIXTURE(trap) {
-	struct child child;
-};
-
-FIXTURE_VARIANT(trap) {
-	void (*raise)(void);
-	int signal;			/* or 0 */
-	const char *name;
-	unsigned int vector;
-	/* The rest by name */
-	unsigned long error_code;
-	const char *result;		/* if not SIGNAL */
-	const char *event_data;		/* a pattern, if not 0 */
-	const char *ip[3];		/* one for each time it is raised */
-	const char *shown;		/* how that is shown, a pattern, if not as a number */
-	const char *resume;
-	unsigned short cs;		/* the handler of a #UD returns to it */
-	bool other;			/* the signal tells of another exception */
-	int kernel;			/* only with kernels of so many bits, or 0 */
-	const char *absent;		/* why it may not be raised */
-};
-
-#define VARIANT(name, ...) FIXTURE_VARIANT_ADD(trap, name) { __VA_ARGS__ }
 
 VARIANT(de, raise_de, SIGFPE, "#DE", 0, .ip = { raise_de_ip }, .resume = raise_de_resume);
 VARIANT(db, raise_db, SIGTRAP, "#DB", 1, .event_data = "0x4000",
@@ -241,88 +155,5 @@ VARIANT(xf, raise_xf, SIGFPE, "#XF", 19, .ip = { raise_xf_ip }, .resume = raise_
 VARIANT(cp, raise_cp, SIGSEGV, "#CP", 21, .error_code = 1, .ip = { raise_cp_ip },
 	.resume = raise_cp_resume, .absent = "no user shadow stacks");
 #endif
-
-static void (*trap_raise)(void);
-
-static void raise_trap(struct report *report, int round)
-{
-	raise_steps = 3;
-	trap_round = round;
-	trap_raise();
-	report->failed = unable;
-}
-
-/* The child raises it once untraced. */
-FIXTURE_SETUP(trap)
-{
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	if (variant->kernel && variant->kernel != kernel_bits())
-		SKIP(return, "only %d-bit kernels", variant->kernel);
-	trap_raise = variant->raise;
-	raise_resume = variant->resume;
-	raise_cs = variant->cs;
-	start_or_skip(_metadata, &self->child, raise_trap, variant->absent);
-	if (_metadata->exit_code)
-		return;
-	if (variant->absent && variant->signal && !self->child.report->raised_count)
-		SKIP(return, "%s", variant->absent);
-}
-
-FIXTURE_TEARDOWN_PARENT(trap)
-{
-	tear_down(_metadata);
-}
-
-/*
- * One entry and one exit each time, which say what the signal says; nothing when
- * it is off or rejected by a filter.
- */
-TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
-{
-	const struct report *report = self->child.report;
-	int before = variant->cs ? 1 : 0, times = 0;
-	char text[160], filter[32], number[32];
-	struct trace trace;
-
-	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
-	snprintf(text, sizeof(text), "vector=%s *", variant->name);
-	check_off(_metadata, &self->child, "trap", filter, text);
-	turn_on(_metadata, "signal");
-	let_work(_metadata, &self->child, &trace);
-
-	for (int i = 0; i < ARRAY_SIZE(variant->ip) && variant->ip[i]; i++) {
-		const struct raised *raised = &report->raised[before + i];
-		const char *ip = variant->shown ?: number;
-
-		if (variant->signal)
-			EXPECT_EQ(variant->signal, raised->signal);
-		if (variant->signal && !variant->other) {
-			EXPECT_EQ(variant->vector, raised->vector);
-			EXPECT_EQ(variant->error_code, raised->error_code);
-			EXPECT_EQ((unsigned long)variant->ip[i], raised->ip);
-		}
-
-		snprintf(number, sizeof(number), "0x%lx", (unsigned long)variant->ip[i]);
-		snprintf(text, sizeof(text),
-			 "vector=%s mode=user error_code=0x%lx ip=%s event_data=%s",
-			 variant->name, variant->error_code, ip, variant->event_data ?: "0x0");
-		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text)) {
-			TH_LOG("%s", text);
-		}
-		expect_exit(_metadata, &self->child, &trace, text,
-			    variant->result ?: "SIGNAL", 0);
-		/* Nothing else is recorded of it; its access is not taken for a page fault. */
-		EXPECT_EQ(2, trace_count(&trace, "[tp]*", "* ip=%s *", ip));
-		times++;
-	}
-	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);
-	EXPECT_EQ(report->raised_count, trace_count(&trace, "signal_generate", "*"));
-	EXPECT_EQ(2 * (before + times), trace_count(&trace, "trap_*", "* mode=user *"));
-	if (variant->vector == IRET_VECTOR)
-		EXPECT_LE(2, trace_count(&trace, "trap_*", "vector=#GP mode=kernel *"));
-	EXPECT_TRUE(trace_balanced(&trace));
-}
 
 TEST_HARNESS_MAIN

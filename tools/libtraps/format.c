@@ -186,6 +186,11 @@ static uint64_t number(const struct type *type, enum field field, struct tep_rec
 	return value;
 }
 
+static unsigned int trap_vector(unsigned int vector)
+{
+	return vector == TRAPS_VECTOR_PF ? TRAPS_VECTOR_ILL : vector;
+}
+
 bool traps_read(const struct traps_format *format, struct tep_record *record,
 		struct traps_event *event)
 {
@@ -202,8 +207,8 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 		.cpu		= record->cpu,
 		.pid		= tep_data_pid(format->tep, record),
 		.ts		= record->ts,
-		.vector		= types[i].fields & BIT(VECTOR) ? number(type, VECTOR, record) :
-								  TRAPS_VECTOR_PF,
+		.vector		= types[i].fields & BIT(VECTOR) ?
+				  trap_vector(number(type, VECTOR, record)) : TRAPS_VECTOR_PF,
 		.result		= number(type, RESULT, record),
 		.flags		= number(type, FLAGS, record),
 		.fault_flags	= number(type, FAULT_FLAGS, record),
@@ -232,7 +237,11 @@ static const char *find_name(const struct names *names, unsigned long long value
 
 const char *traps_vector_name(const struct traps_format *format, unsigned int vector)
 {
-	return vector == TRAPS_VECTOR_PF ? "#PF" : find_name(&format->vectors, vector);
+	if (vector == TRAPS_VECTOR_ILL)
+		vector = TRAPS_VECTOR_PF;
+	else if (vector == TRAPS_VECTOR_PF)
+		return "#PF";
+	return find_name(&format->vectors, vector);
 }
 
 const char *traps_result_name(const struct traps_format *format, unsigned int result)

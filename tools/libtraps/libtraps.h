@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 #define TRAPS_SYSTEM	"traps"
-#define TRAPS_VECTOR_PF	14
+#define TRAPS_VECTOR_PF	14	/* on each architecture */
+#define TRAPS_VECTOR_ILL 63	/* of arm64, whose number 14 is that of page faults here */
 
 enum traps_type {
 	TRAPS_TRAP_ENTRY,

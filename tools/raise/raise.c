@@ -2,7 +2,6 @@
 /* raise - raise exceptions of the CPU, so many of each. See raise(1). */
 #define _GNU_SOURCE
 #include <alloca.h>
-#include <asm/ldt.h>
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
@@ -23,15 +22,10 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #define PAGE		4096UL
 #define FILE_PAGES	16UL
 #define SLOW		100000		/* microseconds */
-#define FLAG_TF		0x100ULL
-#define FLAG_AC		0x40000ULL
-#define USER_CS32	0x23		/* the kernel's segment for 32-bit code */
-#define LDT_SELECTOR	0xf		/* entry 1 of the LDT, for user mode */
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -47,122 +41,20 @@ struct exception {
 	const char *unless;			/* why it may not be raised */
 };
 
-/* --- exceptions that end in a signal; whose handler never returns to these functions */
+#define NOT_TOLD	-1			/* of which vector a signal came */
 
-static void divide(void)
-{
-	asm volatile("xor %%edx, %%edx; xor %%ecx, %%ecx; div %%ecx"
-		     ::: "eax", "ecx", "edx", "cc");
-}
+/*
+ * --- exceptions that end in a signal; whose handler never returns to these functions
+ *
+ * Those of the architecture, and what else depends on it: the name and the number of the
+ * vector of page faults, the vector of a signal, its handler's beginning.
+ */
 
-static void single_step(void)
-{
-	__writeeflags(__readeflags() | FLAG_TF);
-}
-
-static void breakpoint(void)
-{
-	asm volatile("int3");
-}
-
-static void overflow(void)
-{
-	asm volatile("int $4");
-}
-
-/* BOUND is for 32-bit code, whose data segment is not loaded here: by that of code. */
-static void out_of_bounds(void)
-{
-	static struct {
-		unsigned char bound[3];		/* bound %eax, %cs:address */
-		unsigned int address;
-		int bounds[2];
-	} __attribute__((packed)) *code;
-	static struct {
-		unsigned int offset;
-		unsigned short segment;
-	} start = { .segment = USER_CS32 };
-
-	if (!code) {
-		code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-		if (code == MAP_FAILED)
-			err(1, "br: memory");
-		memcpy(code->bound, "\x2e\x62\x05", sizeof(code->bound));
-		code->address = (unsigned long)code->bounds;
-		start.offset = (unsigned long)code;
-	}
-	asm volatile("mov $1, %%eax; ljmp *%0" :: "m" (start) : "eax");
-}
-
-static void undefined(void)
-{
-	asm volatile("ud2");
-}
-
-static unsigned int absent_segment(void)
-{
-	struct user_desc segment = {
-		.entry_number		= LDT_SELECTOR >> 3,
-		.limit			= 0xfffff,
-		.limit_in_pages		= 1,
-		.seg_32bit		= 1,
-		.seg_not_present	= 1,
-	};
-
-	syscall(SYS_modify_ldt, 0x11, &segment, sizeof(segment));
-	return LDT_SELECTOR;
-}
-
-static void load_es(void)
-{
-	asm volatile("mov %0, %%es" :: "r" (absent_segment()));
-}
-
-static void load_ss(void)
-{
-	asm volatile("mov %0, %%ss" :: "r" (absent_segment()));
-}
-
-static void privileged(void)
-{
-	asm volatile("hlt");
-}
-
-static void divide_x87(void)
-{
-	unsigned short control = 0x37b;		/* all masked but division by zero */
-
-	asm volatile("fninit; fldcw %0; fld1; fldz; fdivrp; fwait" :: "m" (control));
-	asm volatile("fninit");
-}
-
-static void misaligned(void)
-{
-	__writeeflags(__readeflags() | FLAG_AC);
-	asm volatile("mov 1(%%rsp), %%eax" ::: "eax");
-	__writeeflags(__readeflags() & ~FLAG_AC);
-}
-
-static void divide_sse(void)
-{
-	unsigned int masks = _MM_GET_EXCEPTION_MASK();
-	float one = 1, zero = 0;
-
-	_MM_SET_EXCEPTION_MASK(masks & ~_MM_MASK_DIV_ZERO);
-	asm volatile("divss %1, %0" : "+x" (one) : "x" (zero));
-	_MM_SET_EXCEPTION_MASK(masks);
-}
-
-static void write_null(void)
-{
-	asm volatile("movb $1, 16" ::: "memory");
-}
-
-static void write_kernel(void)
-{
-	asm volatile("movb $1, -4096" ::: "memory");
-}
+#ifdef __aarch64__
+#include "arm64.h"
+#else
+#include "x86.h"
+#endif
 
 static void read_beyond(void)
 {
@@ -315,33 +207,18 @@ static void touch_slow(unsigned long count)
 /* --- what there is, by the names of the CPU's manual */
 
 static const struct exception exceptions[] = {
-	{ "de", "#DE", 0, SIGFPE, "Divide Error: DIV by 0", .once = divide },
-	{ "db", "#DB", 1, SIGTRAP, "Debug: a single step", .once = single_step },
-	{ "bp", "#BP", 3, SIGTRAP, "Breakpoint: INT3", .once = breakpoint },
-	{ "of", "#OF", 4, SIGSEGV, "Overflow: INT 4", .once = overflow },
-	{ "br", "#BR", 5, SIGSEGV, "BOUND Range Exceeded: BOUND in 32-bit code",
-	  .once = out_of_bounds, .unless = "no 32-bit code runs here" },
-	{ "ud", "#UD", 6, SIGILL, "Invalid Opcode: UD2", .once = undefined },
-	{ "np", "#NP", 11, SIGBUS, "Segment Not Present: ES is loaded with one",
-	  .once = load_es, .unless = "the kernel has no modify_ldt()" },
-	{ "ss", "#SS", 12, SIGBUS, "Stack Fault: SS is loaded with such a segment",
-	  .once = load_ss, .unless = "the kernel has no modify_ldt()" },
-	{ "gp", "#GP", 13, SIGSEGV, "General Protection: HLT", .once = privileged },
-	{ "segv", "#PF", 14, SIGSEGV, "Page Fault: a write to address 16", .once = write_null },
-	{ "kernel", "#PF", 14, SIGSEGV, "a write to the kernel's memory", .once = write_kernel },
-	{ "bus", "#PF", 14, SIGBUS, "a read beyond the end of a mapped file", .once = read_beyond },
-	{ "anon", "#PF", 14, 0, "a write to a new page", .touch = touch_anon },
-	{ "heap", "#PF", 14, 0, "a write to a new page of the heap", .touch = touch_heap },
-	{ "stack", "#PF", 14, 0, "a write to a new page of the stack", .touch = touch_stack },
-	{ "file", "#PF", 14, 0, "a write to a private page of a file", .touch = touch_file },
-	{ "major", "#PF", 14, 0, "the same, the page is on the disk", .touch = touch_uncached,
+	LOWER_VECTORS
+	{ "segv", PAGE_FAULT, SIGSEGV, "Page Fault: a write to address 16", .once = write_null },
+	{ "kernel", PAGE_FAULT, SIGSEGV, "a write to the kernel's memory", .once = write_kernel },
+	{ "bus", PAGE_FAULT, SIGBUS, "a read beyond the end of a mapped file", .once = read_beyond },
+	{ "anon", PAGE_FAULT, 0, "a write to a new page", .touch = touch_anon },
+	{ "heap", PAGE_FAULT, 0, "a write to a new page of the heap", .touch = touch_heap },
+	{ "stack", PAGE_FAULT, 0, "a write to a new page of the stack", .touch = touch_stack },
+	{ "file", PAGE_FAULT, 0, "a write to a private page of a file", .touch = touch_file },
+	{ "major", PAGE_FAULT, 0, "the same, the page is on the disk", .touch = touch_uncached,
 	  .major = true, .unless = "files are in memory there: set TMPDIR to a directory on a disk" },
-	{ "slow", "#PF", 14, 0, "a write to a page that takes 100 ms", .touch = touch_slow },
-	{ "mf", "#MF", 16, SIGFPE, "x87 FPU Floating-Point Error: FDIV by 0", .once = divide_x87 },
-	{ "ac", "#AC", 17, SIGBUS, "Alignment Check: a misaligned read, with the AC flag",
-	  .once = misaligned, .unless = "this CPU does not check alignment: is it emulated?" },
-	{ "xf", "#XF", 19, SIGFPE, "SIMD Floating-Point Exception: DIVSS by 0",
-	  .once = divide_sse, .unless = "this CPU does not raise it: is it emulated?" },
+	{ "slow", PAGE_FAULT, 0, "a write to a page that takes 100 ms", .touch = touch_slow },
+	HIGHER_VECTORS
 };
 
 static const struct exception *const end = exceptions + ARRAY_SIZE(exceptions);
@@ -352,7 +229,7 @@ static void print(const struct exception *e)
 
 	if (e->signal)
 		snprintf(signal, sizeof(signal), "SIG%s", sigabbrev_np(e->signal));
-	printf("%-6s  %s  %-9s  %s\n", e->name, e->vector_name, signal, e->how);
+	printf("%-6s  %-*s  %-9s  %s\n", e->name, NAME_WIDTH, e->vector_name, signal, e->how);
 }
 
 /* --- raise them, and look what came */
@@ -364,10 +241,9 @@ static volatile int caught_signal, caught_vector;
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)info;
-	/* What is misaligned in this function is not meant. */
-	__writeeflags(__readeflags() & ~FLAG_AC);
+	allow_misaligned();
 	caught_signal = signal;
-	caught_vector = ((ucontext_t *)context)->uc_mcontext.gregs[REG_TRAPNO];
+	caught_vector = vector_of(signal, &((ucontext_t *)context)->uc_mcontext);
 	siglongjmp(back, 1);
 }
 
@@ -404,7 +280,8 @@ static unsigned long repeat(const struct exception *e, unsigned long count)
 		caught_signal = 0;
 		if (!sigsetjmp(back, 1))
 			e->once();
-		if (caught_signal == e->signal && caught_vector == e->vector)
+		if (caught_signal == e->signal &&
+		    (caught_vector == e->vector || caught_vector == NOT_TOLD))
 			raised++;
 	}
 	release_signals();

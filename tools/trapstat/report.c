@@ -180,6 +180,10 @@ static int report_all(struct sample *all)
 		options.table[table] = false;
 	if (!options.table[BY_CPU] && !options.table[LATENCY] && !options.table[OUTCOMES])
 		return 0;
+	if (names_mixed) {
+		note("no sums of all files: they are of several architectures, whose vectors differ");
+		return 0;
+	}
 	sample_merge(all);
 	return output(all);
 }

@@ -184,6 +184,7 @@ unsigned long number(const char *what, const char *text, unsigned long min, unsi
 /* names.c */
 void names_live(void);
 void names_load(struct traps_format *loaded);
+extern bool names_mixed;		/* were others loaded before, of another architecture? */
 const char *vector_name(unsigned int vector);
 void choose_vectors(char *list);
 const char *result_name(unsigned int result);
