@@ -204,7 +204,7 @@ static void fault_in_both(struct report *report, int round)
 		report->error = write_other(page) ?: populate_write(page);
 }
 
-static unsigned int mm_id(const struct trace_record *record)
+static unsigned int id_of(const struct trace_record *record)
 {
 	unsigned int id = 0;
 
@@ -243,9 +243,9 @@ TEST_F(mm_id, of_memory)
 	EXPECT_EQ(0, self->child.report->error);
 	own = trace_find(&trace, "mm_fault", "* curr=1 *");
 	others = trace_find(&trace, "mm_fault", "* curr=0 *");
-	EXPECT_NE(0, mm_id(own));
-	EXPECT_NE(0, mm_id(others));
-	EXPECT_NE(mm_id(own), mm_id(others));
+	EXPECT_NE(0, id_of(own));
+	EXPECT_NE(0, id_of(others));
+	EXPECT_NE(id_of(own), id_of(others));
 }
 
 TEST_HARNESS_MAIN
