@@ -95,7 +95,7 @@ TEST_F(probed, impossible)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(unguarded); i++) {
-		EXPECT_NE(0, kprobe_add(unguarded[i])) {
+		EXPECT_NE(0, kprobe_add_fetching(unguarded[i], "")) {
 			TH_LOG("%s", unguarded[i]);
 			kprobe_remove(0);
 		}
