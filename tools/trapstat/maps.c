@@ -503,6 +503,30 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	}
 }
 
+void maps_exit(pid_t tid)
+{
+	struct task *task = *find_task(tid);
+
+	if (task && !task->gone) {
+		task->gone = period;
+		nr_gone++;
+	}
+}
+
+/* A thread that calls exec takes the TID of the first one; its own ends without an event. */
+static void end_threads(const struct task *process)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < HASH && process->space->users > 1; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			if (task != process && task->space == process->space)
+				maps_exit(task->tid);
+		}
+	}
+}
+
 void maps_exec(pid_t tid)
 {
 	struct task *task = *find_task(tid);
@@ -510,6 +534,7 @@ void maps_exec(pid_t tid)
 	if (!task)
 		return;
 	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
+	end_threads(task);
 	set_old(task->space);
 }
 
@@ -519,16 +544,6 @@ pid_t maps_parent(pid_t tid)
 	struct task *task = *find_task(tid);
 
 	return task ? task->parent : 0;
-}
-
-void maps_exit(pid_t tid)
-{
-	struct task *task = *find_task(tid);
-
-	if (task && !task->gone) {
-		task->gone = period;
-		nr_gone++;
-	}
 }
 
 /* The number of tasks that have ended, and are remembered. */
