@@ -209,6 +209,7 @@ static bool same_owner(const struct map *map, const struct map *new, bool proc)
 /*
  * Whether @new is a segment of a program or library over @map[@i], or the memory after its last
  * one: a loader maps the whole file, and its segments over that before anything runs there.
+ * What begins with the file's first byte is not over that, but another load of the same path.
  */
 static bool is_segment(const struct map *map, size_t i, const struct map *new)
 {
@@ -216,7 +217,7 @@ static bool is_segment(const struct map *map, size_t i, const struct map *new)
 
 	if (is_anon(new) && (!i-- || map[i].end != new->start || strcmp(map[i].name, file)))
 		return false;
-	if (!is_anon(new) && strcmp(new->name, file))
+	if (!is_anon(new) && (!new->offset || strcmp(new->name, file)))
 		return false;
 	while (!(map[i].protection & PROT_EXEC)) {
 		if (!i-- || map[i].end != map[i + 1].start || strcmp(map[i].name, file))
@@ -259,7 +260,8 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 				new->id = map->id;
 				new->name = map->name;
 			}
-		} else if (map->protection && !is_segment(maps->map, i, new) &&
+		} else if (map->protection &&
+			   ((!proc && map->old) || !is_segment(maps->map, i, new)) &&
 			   !(map->protection == PROT_READ && is_anon(new))) {
 			add_mixed(space, map, new);
 		}
