@@ -230,7 +230,7 @@ static void add_mixed(struct space *space, const struct map *map, const struct m
 {
 	struct map mixed = { .start = map->start > new->start ? map->start : new->start,
 			     .end = map->end < new->end ? map->end : new->end, .name = "",
-			     .mixed = map->protection, .old = period };
+			     .mixed = map->mixed ?: map->protection, .old = period };
 	size_t i;
 
 	if (!space->mixed)
@@ -487,14 +487,37 @@ static bool is_known(pid_t tid)
 	return !only_known || *find_task(tid);
 }
 
+/* A recording has one set of maps for each TID, of all tasks that had it one after the other. */
+static void add_before(struct space *space, const struct space *before)
+{
+	struct maps *maps = space->maps;
+	size_t i, n;
+
+	space->maps = copy_maps(before->maps);
+	set_old(space);
+	for (i = 0; i < maps->nr; i++) {
+		struct map map = maps->map[i];
+
+		add_to_space(space, &map, false);
+	}
+	for (n = 0; before->mixed && n < before->mixed->nr; n++)
+		add_mixed(space, &before->mixed->map[n], &before->mixed->map[n]);
+	maps_put(maps);
+}
+
 void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 {
-	struct space *from;
+	struct space *from, *before = NULL;
 	struct task *task;
 
 	if (!is_known(parent))
 		return;
 	from = get_task(parent)->space;
+	task = *find_task(tid);
+	if (options.record && task) {
+		before = task->space;
+		before->users++;
+	}
 	task = set_task(tid, pid == parent ? from : NULL);
 	task->parent = parent;
 	task->thread = pid != tid;
@@ -502,6 +525,11 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 		maps_put(task->space->maps);
 		task->space->maps = from->maps;
 		from->maps->users++;
+	}
+	if (before) {
+		if (before != task->space)
+			add_before(task->space, before);
+		space_put(before);
 	}
 }
 
