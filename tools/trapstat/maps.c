@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -574,6 +575,29 @@ pid_t maps_parent(pid_t tid)
 	struct task *task = *find_task(tid);
 
 	return task ? task->parent : 0;
+}
+
+/* Events are missing: what has ended is not known any more, the rest is read from /proc. */
+void maps_lost(void)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < HASH; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			task->comm[0] = '\0';
+			if (!task->gone && !syscall(SYS_tkill, task->tid, 0)) {
+				set_old(task->space);
+				task->space->read = false;
+				continue;
+			}
+			maps_exit(task->tid);
+			if (!task->thread) {
+				maps_put(task->space->maps);
+				task->space->maps = maps_new();
+			}
+		}
+	}
 }
 
 /* The number of tasks that have ended, and are remembered. */
