@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -209,6 +210,7 @@ static bool same_owner(const struct map *map, const struct map *new, bool proc)
 /*
  * Whether @new is a segment of a program or library over @map[@i], or the memory after its last
  * one: a loader maps the whole file, and its segments over that before anything runs there.
+ * What begins with the file's first byte is not over that, but another load of the same path.
  */
 static bool is_segment(const struct map *map, size_t i, const struct map *new)
 {
@@ -216,7 +218,7 @@ static bool is_segment(const struct map *map, size_t i, const struct map *new)
 
 	if (is_anon(new) && (!i-- || map[i].end != new->start || strcmp(map[i].name, file)))
 		return false;
-	if (!is_anon(new) && strcmp(new->name, file))
+	if (!is_anon(new) && (!new->offset || strcmp(new->name, file)))
 		return false;
 	while (!(map[i].protection & PROT_EXEC)) {
 		if (!i-- || map[i].end != map[i + 1].start || strcmp(map[i].name, file))
@@ -229,7 +231,7 @@ static void add_mixed(struct space *space, const struct map *map, const struct m
 {
 	struct map mixed = { .start = map->start > new->start ? map->start : new->start,
 			     .end = map->end < new->end ? map->end : new->end, .name = "",
-			     .mixed = map->protection, .old = period };
+			     .mixed = map->mixed ?: map->protection, .old = period };
 	size_t i;
 
 	if (!space->mixed)
@@ -259,7 +261,8 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 				new->id = map->id;
 				new->name = map->name;
 			}
-		} else if (map->protection && !is_segment(maps->map, i, new) &&
+		} else if (map->protection &&
+			   ((!proc && map->old) || !is_segment(maps->map, i, new)) &&
 			   !(map->protection == PROT_READ && is_anon(new))) {
 			add_mixed(space, map, new);
 		}
@@ -485,14 +488,37 @@ static bool is_known(pid_t tid)
 	return !only_known || *find_task(tid);
 }
 
+/* A recording has one set of maps for each TID, of all tasks that had it one after the other. */
+static void add_before(struct space *space, const struct space *before)
+{
+	struct maps *maps = space->maps;
+	size_t i, n;
+
+	space->maps = copy_maps(before->maps);
+	set_old(space);
+	for (i = 0; i < maps->nr; i++) {
+		struct map map = maps->map[i];
+
+		add_to_space(space, &map, false);
+	}
+	for (n = 0; before->mixed && n < before->mixed->nr; n++)
+		add_mixed(space, &before->mixed->map[n], &before->mixed->map[n]);
+	maps_put(maps);
+}
+
 void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 {
-	struct space *from;
+	struct space *from, *before = NULL;
 	struct task *task;
 
 	if (!is_known(parent))
 		return;
 	from = get_task(parent)->space;
+	task = *find_task(tid);
+	if (options.record && task) {
+		before = task->space;
+		before->users++;
+	}
 	task = set_task(tid, pid == parent ? from : NULL);
 	task->parent = parent;
 	task->thread = pid != tid;
@@ -500,6 +526,35 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 		maps_put(task->space->maps);
 		task->space->maps = from->maps;
 		from->maps->users++;
+	}
+	if (before) {
+		if (before != task->space)
+			add_before(task->space, before);
+		space_put(before);
+	}
+}
+
+void maps_exit(pid_t tid)
+{
+	struct task *task = *find_task(tid);
+
+	if (task && !task->gone) {
+		task->gone = period;
+		nr_gone++;
+	}
+}
+
+/* A thread that calls exec takes the TID of the first one; its own ends without an event. */
+static void end_threads(const struct task *process)
+{
+	struct task *task;
+	unsigned int i;
+
+	for (i = 0; i < HASH && process->space->users > 1; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			if (task != process && task->space == process->space)
+				maps_exit(task->tid);
+		}
 	}
 }
 
@@ -510,6 +565,7 @@ void maps_exec(pid_t tid)
 	if (!task)
 		return;
 	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
+	end_threads(task);
 	set_old(task->space);
 }
 
@@ -521,13 +577,26 @@ pid_t maps_parent(pid_t tid)
 	return task ? task->parent : 0;
 }
 
-void maps_exit(pid_t tid)
+/* Events are missing: what has ended is not known any more, the rest is read from /proc. */
+void maps_lost(void)
 {
-	struct task *task = *find_task(tid);
+	struct task *task;
+	unsigned int i;
 
-	if (task && !task->gone) {
-		task->gone = period;
-		nr_gone++;
+	for (i = 0; i < HASH; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			task->comm[0] = '\0';
+			if (!task->gone && !syscall(SYS_tkill, task->tid, 0)) {
+				set_old(task->space);
+				task->space->read = false;
+				continue;
+			}
+			maps_exit(task->tid);
+			if (!task->thread) {
+				maps_put(task->space->maps);
+				task->space->maps = maps_new();
+			}
+		}
 	}
 }
 

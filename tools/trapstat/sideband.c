@@ -86,6 +86,7 @@ static void handle(const struct perf_event_header *header)
 		break;
 	case PERF_RECORD_LOST:
 		note("some mappings are not known: too many at once");
+		maps_lost();
 		break;
 	}
 }

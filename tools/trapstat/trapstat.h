@@ -285,6 +285,7 @@ void maps_exec(pid_t tid);
 pid_t maps_parent(pid_t tid);
 size_t maps_nr_gone(void);
 void maps_exit(pid_t tid);
+void maps_lost(void);
 void maps_rename(pid_t tid, const char *comm);
 void maps_add(pid_t pid, struct map *map);
 void maps_read_running(void);
