@@ -651,6 +651,7 @@ void maps_forget(void)
 	struct task **at, *task;
 	unsigned int i;
 
+	symbols_forget();
 	tdestroy(identities, free);
 	identities = NULL;
 	for (i = 0; i < HASH; i++) {

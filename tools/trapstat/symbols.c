@@ -51,7 +51,7 @@ struct image {
 static struct tep_handle *kernel;
 static void *images;
 static size_t nr_images;
-static struct image *unused;	/* for the longest time */
+static struct image *unused;	/* for the longest time, or without a build ID */
 static find_place find;
 
 /* Use the mappings and kernel symbols of a recording, and the files of this machine. */
@@ -288,13 +288,25 @@ static void find_unused(const void *node, VISIT visit, int depth)
 		unused = image;
 }
 
-static void drop_unused(void)
+static void find_plain(const void *node, VISIT visit, int depth)
+{
+	struct image *image = *(struct image *const *)node;
+
+	(void)depth;
+	if ((visit == preorder || visit == leaf) && !image->id.build_id_size)
+		unused = image;
+}
+
+/* Drop the image that @visit has found. Returns false if there is none. */
+static bool drop(void (*visit)(const void *node, VISIT visit, int depth))
 {
 	struct image *image;
 
 	unused = NULL;
-	twalk(images, find_unused);
+	twalk(images, visit);
 	image = unused;
+	if (!image)
+		return false;
 	tdelete(image, &images, compare_images);
 	nr_images--;
 	while (image->nr_symbols)
@@ -304,6 +316,14 @@ static void drop_unused(void)
 	free(image->name);
 	dwfl_end(image->dwfl);
 	free(image);
+	return true;
+}
+
+/* Called after a report: a file without a build ID may be another one the next time. */
+void symbols_forget(void)
+{
+	while (drop(find_plain))
+		;
 }
 
 /* A file that was not found may be where another task is. */
@@ -317,7 +337,7 @@ static struct image *get_image(const struct place *place)
 		image = *found;
 	} else {
 		if (nr_images++ == MAX_IMAGES)
-			drop_unused();
+			drop(find_unused);
 		image = allocate(NULL, sizeof(*image));
 		*image = key;
 		image->name = print_string("%s", place->name);
