@@ -260,18 +260,23 @@ static int module_unload(const char *name, const char *unused)
 	return 0;
 }
 
-int module_load(const char *name)
+int module_load_forever(const char *name)
 {
 	char path[64];
 	int error = 0, fd;
 
 	snprintf(path, sizeof(path), "test_modules/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	undo_later(module_unload, name, "");
 	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
 		error = errno;
 	close(fd);
 	return error;
+}
+
+int module_load(const char *name)
+{
+	undo_later(module_unload, name, "");
+	return module_load_forever(name);
 }
 
 int module_write(const char *file, const char *text)

@@ -44,6 +44,7 @@ void sampling_stop(struct sampling *sampling);
 
 /* All return 0 or the error; the last two are for test_modules/raiser.c. */
 int module_load(const char *name);
+int module_load_forever(const char *name);
 int module_write(const char *file, const char *text);
 int module_send_nmi(int cpu);
 
