@@ -309,7 +309,7 @@ static void remove_probe(void)
 }
 
 static ssize_t at_write(struct file *file, const char __user *buffer, size_t count,
-			    loff_t *position)
+			loff_t *position)
 {
 	char name[sizeof(probe_function)];
 	ssize_t error = get_string(name, sizeof(name), buffer, count);
