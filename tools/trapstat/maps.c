@@ -488,7 +488,7 @@ static bool is_known(pid_t tid)
 	return !only_known || *find_task(tid);
 }
 
-/* A recording has one set of maps for each TID, of all tasks that had it one after the other. */
+/* Since the last report, or in a recording, a TID has one set of maps, of all tasks that had it. */
 static void add_before(struct space *space, const struct space *before)
 {
 	struct maps *maps = space->maps;
@@ -515,7 +515,7 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 		return;
 	from = get_task(parent)->space;
 	task = *find_task(tid);
-	if (options.record && task) {
+	if (task) {
 		before = task->space;
 		before->users++;
 	}
@@ -733,18 +733,24 @@ bool map_is_stack(const struct map *map)
 }
 
 /*
- * Whether trapstat itself has the file of @id mapped at @address. stat(2) would not tell what
- * perf and /proc tell of mappings: it has other numbers on overlayfs and btrfs.
+ * Whether the file of @fd is that of @id. It is mapped to learn that, because fstat(2) would not
+ * tell what perf and /proc tell of mappings: it has other numbers on overlayfs and btrfs.
  */
-bool maps_own_inode(const void *address, const struct file_id *id)
+bool maps_is_file(int fd, const struct file_id *id)
 {
-	struct maps *maps = read_maps(getpid());
-	const struct map *map = find_map(maps, (uintptr_t)address);
+	void *start = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	const struct map *map;
+	struct maps *maps;
 	bool same;
 
+	if (start == MAP_FAILED)
+		return false;
+	maps = read_maps(getpid());
+	map = find_map(maps, (uintptr_t)start);
 	same = map && map->id.inode == id->inode && map->id.major == id->major &&
 	       map->id.minor == id->minor;
 	maps_put(maps);
+	munmap(start, PAGE_BYTES);
 	return same;
 }
 

@@ -35,6 +35,12 @@ static unsigned int nr_cpus;
 static bool with_mappings;
 static int hotplug = -1;	/* the kernel's uevents */
 
+static void lost(const char *why)
+{
+	note("some names and mappings are not known: %s", why);
+	maps_lost();
+}
+
 static void handle(const struct perf_event_header *header)
 {
 	const struct { struct perf_event_header header; uint32_t pid, ppid, tid; } *fork;
@@ -85,8 +91,7 @@ static void handle(const struct perf_event_header *header)
 		maps_add(map->pid, &area);
 		break;
 	case PERF_RECORD_LOST:
-		note("some mappings are not known: too many at once");
-		maps_lost();
+		lost("too many at once");
 		break;
 	}
 }
@@ -263,8 +268,10 @@ void sideband_start(unsigned int cpus, bool mappings)
 void sideband_read(void)
 {
 	read_rings();
-	if (nr_rings && cpus_came())
+	if (nr_rings && cpus_came()) {
 		open_rings();
+		lost("a CPU has come online");
+	}
 }
 
 size_t sideband_poll(struct pollfd *fds, size_t nr)

@@ -90,7 +90,8 @@ static int open_elf(const char *path, Elf **elf)
 	/* open() of a device may do something; O_NONBLOCK: or wait for the writer of a fifo */
 	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	*elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL) : NULL;
+	/* not mapped: a file that becomes shorter would end trapstat by a SIGBUS */
+	*elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	return fd;
 }
 
@@ -133,13 +134,13 @@ static bool has_id(const struct image *image)
 	return image->id.build_id_size || image->id.inode;
 }
 
-static bool is_same(const struct image *image, Elf *elf)
+static bool is_same(const struct image *image, int fd, Elf *elf)
 {
 	struct file_id found;
 
 	if (image->id.build_id_size)
 		return read_build_id(elf, &found) && !memcmp(&found, &image->id, sizeof(found));
-	return !has_id(image) || maps_own_inode(elf_rawfile(elf, NULL), &image->id);
+	return !has_id(image) || maps_is_file(fd, &image->id);
 }
 
 /* Takes over @path. */
@@ -147,7 +148,7 @@ static int open_same(const struct image *image, char *path, char **name, Elf **e
 {
 	int fd = open_elf(path, elf);
 
-	if (*elf && is_same(image, *elf)) {
+	if (*elf && is_same(image, fd, *elf)) {
 		*name = path;
 		return fd;
 	}

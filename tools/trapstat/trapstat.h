@@ -295,7 +295,7 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
-bool maps_own_inode(const void *address, const struct file_id *id);
+bool maps_is_file(int fd, const struct file_id *id);
 bool map_is_sure(const struct map *map, bool code);
 bool map_is_stack(const struct map *map);
 uint64_t map_low(const struct map *map, const struct map *below);

@@ -5,12 +5,20 @@
  * usage: owners reuse A B	maps 400 pages of A, touches and unmaps them; then one of B there
  *        owners move A	unmaps one page of A that it has touched, and 1000 that it has
  *			not; moves anonymous memory there, and touches it; waits for 3 s
+ *        owners tid A B		has a child that touches 400 pages of A; then one with the same
+ *			TID that touches one of B there
+ *        owners lost A B	touches a page of A, waits for the file "go", maps and unmaps more
+ *			than trapstat's ring of one CPU takes, and touches 400 pages of B there
  *        owners fork SECONDS	has children, each of which touches 20 pages
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,10 +43,27 @@ static void *map(const char *file, void *at, long nr)
 	return start;
 }
 
+/* @tid: 0 for any. Returns that of the child, which has ended. */
+static pid_t have_child(pid_t tid, const char *file, void *at, long nr)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&tid,
+				   .set_tid_size = !!tid };
+	pid_t pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid) {
+		touch(map(file, at, nr), nr);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		exit(1);
+	return pid;
+}
+
 int main(int argc, char **argv)
 {
 	time_t end = time(NULL) + atoi(argv[2]);
 	void *start;
+	int i;
 
 	switch (argv[1][0]) {
 	case 'r':
@@ -56,6 +81,20 @@ int main(int argc, char **argv)
 			return 1;
 		touch(start, 1001);
 		sleep(3);
+		break;
+	case 't':
+		start = map(NULL, NULL, 400);
+		munmap(start, 400 * PAGE);
+		have_child(have_child(0, argv[2], start, 400), argv[3], start, 1);
+		break;
+	case 'l':
+		start = map(argv[2], NULL, 400);
+		touch(start, 1);
+		while (access("go", F_OK))
+			usleep(10000);
+		for (i = 0; i < 20000; i++)
+			munmap(map(NULL, NULL, 1), PAGE);
+		touch(map(argv[3], start, 400), 400);
 		break;
 	case 'f':
 		while (time(NULL) < end) {
