@@ -46,8 +46,8 @@ static void *map(const char *file, void *at, long nr)
 /* @tid: 0 for any. Returns that of the child, which has ended. */
 static pid_t have_child(pid_t tid, const char *file, void *at, long nr)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&tid,
-				   .set_tid_size = !!tid };
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid_size = !!tid,
+				   .set_tid = tid ? (uintptr_t)&tid : 0 };
 	pid_t pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	if (!pid) {
@@ -83,8 +83,7 @@ int main(int argc, char **argv)
 		sleep(3);
 		break;
 	case 't':
-		start = map(NULL, NULL, 400);
-		munmap(start, 400 * PAGE);
+		start = (void *)0x100000000000;		/* where nothing was */
 		have_child(have_child(0, argv[2], start, 400), argv[3], start, 1);
 		break;
 	case 'l':
