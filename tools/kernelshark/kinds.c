@@ -2,8 +2,8 @@
 /*
  * kinds.c - names and colours of exceptions
  *
- * The names come from the formats of the events. All colours are different, and light
- * enough for a black label.
+ * The names come from the formats of the events. All colours of an architecture are
+ * different, and light enough for a black label.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,16 @@
 
 #define NAME_SIZE	16
 #define MAX_FORMATS	64
+#define ANY_ARCH	-1
 
-/* The numbers never change, so the names of one stream serve all. */
-static const struct traps_format *formats[MAX_FORMATS];
+/*
+ * Numbers never change, so the names of one stream serve all; but those of vectors are other
+ * ones on each architecture.
+ */
+static struct {
+	const struct traps_format	*format;
+	uint8_t				arch;
+} formats[MAX_FORMATS];
 
 static const struct {
 	const char	*name;
@@ -42,6 +49,35 @@ static const struct {
 	{ "#CP",		0xea80fc },
 	{ "#VC",		0x4db6ac },
 	{ "IRET",		0xa1887f },
+	{ "UNKNOWN",		0xba68c8 },
+	{ "WFx",		0xcfd8dc },
+	{ "CP15_32",		0xf8bbd0 },
+	{ "CP15_64",		0x9fa8da },
+	{ "CP14_MR",		0xbcaaa4 },
+	{ "CP14_LS",		0xa1887f },
+	{ "FP_ASIMD",		0x26c6da },
+	{ "OTHER",		0x90a4ae },
+	{ "CP14_64",		0x80cbc4 },
+	{ "BTI",		0xea80fc },
+	{ "ILL",		0xff5252 },
+	{ "SYS64",		0xf06292 },
+	{ "SVE",		0x4db6ac },
+	{ "FPAC",		0x80deea },
+	{ "SME",		0xdce775 },
+	{ "PC_ALIGN",		0xb39ddb },
+	{ "SP_ALIGN",		0xffb74d },
+	{ "MOPS",		0xff8a65 },
+	{ "FP_EXC32",		0xc0ca33 },
+	{ "FP_EXC64",		0xfdd835 },
+	{ "GCS",		0xe1bee7 },
+	{ "BREAKPT_LOW",	0x8c9eff },
+	{ "BREAKPT_CUR",	0x7986cb },
+	{ "SOFTSTP_LOW",	0x81d4fa },
+	{ "SOFTSTP_CUR",	0x4fc3f7 },
+	{ "WATCHPT_LOW",	0xce93d8 },
+	{ "WATCHPT_CUR",	0xab47bc },
+	{ "BKPT32",		0x64b5f6 },
+	{ "BRK64",		0x42a5f5 },
 	{ "#PF MINOR",		0x66bb6a },
 	{ "#PF MAJOR",		0xfb8c00 },
 	{ "#PF RETRY",		0xaeea00 },
@@ -61,36 +97,57 @@ static const struct {
 
 static const unsigned int unknown_color = 0x9e9e9e;
 
-static void replace(const struct traps_format *old, const struct traps_format *new)
+static bool is_of(const struct traps_format *format, uint8_t arch)
 {
 	size_t i;
 
-	for (i = 0; i < MAX_FORMATS && formats[i] != old; i++)
-		;
-	if (i < MAX_FORMATS)
-		formats[i] = new;
+	for (i = 0; i < MAX_FORMATS; i++) {
+		if (formats[i].format && formats[i].arch == arch &&
+		    !traps_same_vectors(formats[i].format, format))
+			return false;
+	}
+	return true;
 }
 
-void kinds_learn(const struct traps_format *format)
+static void replace(const struct traps_format *old, const struct traps_format *new, uint8_t arch)
 {
-	replace(NULL, format);
+	size_t i;
+
+	for (i = 0; i < MAX_FORMATS && formats[i].format != old; i++)
+		;
+	if (i == MAX_FORMATS)
+		return;
+	formats[i].format = new;
+	formats[i].arch = arch;
+}
+
+uint8_t kinds_learn(const struct traps_format *format)
+{
+	uint8_t arch;
+
+	for (arch = 0; !is_of(format, arch); arch++)
+		;
+	replace(NULL, format, arch);
+	return arch;
 }
 
 void kinds_forget(const struct traps_format *format)
 {
-	replace(format, NULL);
+	replace(format, NULL, 0);
 }
 
 typedef const char *(*find_name_t)(const struct traps_format *format, unsigned int value);
 
-static void name_number(char *text, const char *what, find_name_t find, unsigned int value)
+/* @arch: ANY_ARCH, or the one whose names these are */
+static void name_number(char *text, const char *what, find_name_t find, int arch,
+			unsigned int value)
 {
 	const char *name = NULL;
 	size_t i;
 
 	for (i = 0; i < MAX_FORMATS && !name; i++) {
-		if (formats[i])
-			name = find(formats[i], value);
+		if (formats[i].format && (arch == ANY_ARCH || formats[i].arch == arch))
+			name = find(formats[i].format, value);
 	}
 	if (name)
 		snprintf(text, NAME_SIZE, "%s", name);
@@ -100,7 +157,7 @@ static void name_number(char *text, const char *what, find_name_t find, unsigned
 
 static void name_vector(char *text, uint32_t kind)
 {
-	name_number(text, "vector", traps_vector_name, kind_vector(kind));
+	name_number(text, "vector", traps_vector_name, kind_arch(kind), kind_vector(kind));
 }
 
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
@@ -109,7 +166,7 @@ const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
 
 	name_vector(vector, kind);
 	if (kind_result(kind) != RESULT_NONE)
-		name_number(result, "result", traps_result_name, kind_result(kind));
+		name_number(result, "result", traps_result_name, ANY_ARCH, kind_result(kind));
 	snprintf(name, KIND_NAME_SIZE, "%s%s%s", vector, *result ? " " : "", result);
 	return name;
 }
@@ -132,13 +189,15 @@ unsigned int kind_color(uint32_t kind)
 
 const char *flags_name(unsigned int value, char name[FLAGS_NAME_SIZE])
 {
+	const struct traps_format *format;
 	char *text = NULL;
 	size_t i;
 
 	for (i = 0; i < MAX_FORMATS && !text; i++) {
-		if (formats[i] && (traps_format_has(formats[i], TRAPS_TRAP_EXIT) ||
-				   traps_format_has(formats[i], TRAPS_PAGE_FAULT_EXIT)))
-			text = traps_flags_name(formats[i], value);
+		format = formats[i].format;
+		if (format && (traps_format_has(format, TRAPS_TRAP_EXIT) ||
+			       traps_format_has(format, TRAPS_PAGE_FAULT_EXIT)))
+			text = traps_flags_name(format, value);
 	}
 	snprintf(name, FLAGS_NAME_SIZE, "%s", text ? text : "?");
 	free(text);

@@ -173,7 +173,7 @@ static void add_exception(const struct traps_event *entry, const struct traps_ev
 	e->end = known->ts;
 	e->duration = exit ? (int64_t)exit->duration : -1;
 	e->pid = known->pid;
-	e->kind = make_kind(known->vector, exit ? exit->result : RESULT_NONE);
+	e->kind = make_kind(traps->arch, known->vector, exit ? exit->result : RESULT_NONE);
 	e->flags = known->flags;
 	e->slow = false;
 }
@@ -295,7 +295,7 @@ EXPORT int KSHARK_PLOT_PLUGIN_INITIALIZER(struct kshark_data_stream *stream)
 	traps->stream = stream;
 	traps->format = format;
 	traps->last_cpu = -1;
-	kinds_learn(format);
+	traps->arch = kinds_learn(format);
 	for (i = 0; i < NR_EVENTS; i++) {
 		traps->event_ids[i] = kshark_find_event_id(stream, event_names[i]);
 		if (traps->event_ids[i] >= 0)

@@ -17,16 +17,24 @@
 extern "C" {
 #endif
 
-/* A kind is a vector and a result. It decides the name and colour of an exception. */
+/*
+ * A kind is a vector, a result, and the number of the architecture that names the vector. It
+ * decides the name and colour of an exception.
+ */
 #define VECTOR_PF	TRAPS_VECTOR_PF
 #define RESULT_NONE	0xffff	/* without exit */
 
-static inline uint32_t make_kind(uint16_t vector, uint16_t result)
+static inline uint32_t make_kind(uint8_t arch, uint8_t vector, uint16_t result)
 {
-	return (uint32_t)vector << 16 | result;
+	return (uint32_t)arch << 24 | vector << 16 | result;
 }
 
-static inline uint16_t kind_vector(uint32_t kind)
+static inline uint8_t kind_arch(uint32_t kind)
+{
+	return kind >> 24;
+}
+
+static inline uint8_t kind_vector(uint32_t kind)
 {
 	return kind >> 16;
 }
@@ -39,8 +47,8 @@ static inline uint16_t kind_result(uint32_t kind)
 #define KIND_NAME_SIZE	32
 #define FLAGS_NAME_SIZE	288
 
-/* Use the names of a format until it is forgotten. */
-void kinds_learn(const struct traps_format *format);
+/* Use the names of a format until it is forgotten. Returns the number of its architecture. */
+uint8_t kinds_learn(const struct traps_format *format);
 void kinds_forget(const struct traps_format *format);
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE]);
 unsigned int kind_color(uint32_t kind);	/* 0xRRGGBB */
@@ -71,6 +79,7 @@ struct record;
 struct traps {
 	struct kshark_data_stream	*stream;
 	struct traps_format		*format;
+	uint8_t				arch;	/* kinds_learn() */
 	int				event_ids[NR_EVENTS];
 	/* The loaded records, until they are paired. */
 	struct record			*records;

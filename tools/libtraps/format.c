@@ -244,6 +244,20 @@ const char *traps_vector_name(const struct traps_format *format, unsigned int ve
 	return find_name(&format->vectors, vector);
 }
 
+bool traps_same_vectors(const struct traps_format *a, const struct traps_format *b)
+{
+	const char *x, *y;
+	unsigned int i;
+
+	for (i = 0; i < TRAPS_VECTORS; i++) {
+		x = traps_vector_name(a, i);
+		y = traps_vector_name(b, i);
+		if (x && y && strcmp(x, y))
+			return false;
+	}
+	return true;
+}
+
 const char *traps_result_name(const struct traps_format *format, unsigned int result)
 {
 	return find_name(&format->results, result);

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 #define TRAPS_SYSTEM	"traps"
+#define TRAPS_VECTORS	64
 #define TRAPS_VECTOR_PF	14	/* on each architecture */
 #define TRAPS_VECTOR_ILL 63	/* of arm64, whose number 14 is that of page faults here */
 
@@ -65,6 +66,7 @@ const char *traps_event_name(enum traps_type type);
 bool traps_read(const struct traps_format *format, struct tep_record *record,
 		struct traps_event *event);
 
+bool traps_same_vectors(const struct traps_format *a, const struct traps_format *b);
 const char *traps_vector_name(const struct traps_format *format, unsigned int vector);
 const char *traps_result_name(const struct traps_format *format, unsigned int result);
 char *traps_flags_name(const struct traps_format *format, unsigned int flags);

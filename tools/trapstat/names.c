@@ -12,20 +12,11 @@ static struct traps_format *format;
 
 bool names_mixed;
 
-static bool differ(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b);
-}
-
 /* From now on, until other ones are loaded. */
 void names_load(struct traps_format *loaded)
 {
-	unsigned int i;
-
-	for (i = 0; format && i < VECTOR_NONE; i++) {
-		if (differ(traps_vector_name(format, i), traps_vector_name(loaded, i)))
-			names_mixed = true;
-	}
+	if (format && !traps_same_vectors(format, loaded))
+		names_mixed = true;
 	traps_format_free(format);
 	format = loaded;
 }
