@@ -32,6 +32,8 @@ class Tests(unittest.TestCase):
                 ("trap.pc_align.recorded", "vectors_arm64_test", ("user", "PC_ALIGN")),
                 ("trap.kernel_watchpt_cur.recorded", "vectors_arm64_test",
                  ("kernel", "WATCHPT_CUR")),
+                ("aarch32.bkpt32.recorded", "aarch32_test", ("user32", "BKPT32")),
+                ("aarch32.pf_read.recorded", "aarch32_test", ("user32", "#PF")),
                 ("bp_in_pf.recorded", "nested_test", None),
                 ("perf record: filter", "tools_test", None)):
             with self.subTest(test):

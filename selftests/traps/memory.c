@@ -114,19 +114,6 @@ void read_pipe(void *address)
 	close(fds[1]);
 }
 
-#ifdef __x86_64__
-bool has_vsyscall(bool lass)
-{
-	char *text = file_read("/proc/self/maps");
-	char *line = text ? strstr(text, "--xp") : NULL;
-
-	while (line && strncmp(line + strcspn(line, "[\n"), "[vsyscall]", 10))
-		line = strstr(line + 1, "--xp");
-	free(text);
-	return line && file_has_word("/proc/cpuinfo", "lass") == lass;
-}
-#endif
-
 /* --- Memory whose page faults a thread of this process resolves, one range in each */
 
 int userfault = -1;

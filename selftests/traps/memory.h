@@ -9,24 +9,6 @@
 
 #define PAGE		4096L
 
-/* The error_code of page faults, a pattern: PROT ones deny the access to a present page. */
-#ifdef __aarch64__
-#define ABSENT_PAGE		"TRANS_L[0-3]"
-#define USER_READ		"DABT_LOW|" ABSENT_PAGE
-#define USER_WRITE		"DABT_LOW|WNR|" ABSENT_PAGE
-#define USER_WRITE_PROT		"DABT_LOW|WNR|PERM_L3"
-#define USER_FETCH_PROT		"IABT_LOW|PERM_L3"
-#define KERNEL_READ		"DABT_CUR|" ABSENT_PAGE
-#define KERNEL_WRITE		"DABT_CUR|WNR|" ABSENT_PAGE
-#else
-#define USER_READ		"USER"
-#define USER_WRITE		"WRITE|USER"
-#define USER_WRITE_PROT		"PROT|WRITE|USER"
-#define USER_FETCH_PROT		"PROT|USER|INSTR"
-#define KERNEL_READ		"0"
-#define KERNEL_WRITE		"WRITE"
-#endif
-
 char *map_anonymous(int pages);
 
 /* A page for each round. All return NULL if that cannot be done. */
@@ -41,12 +23,6 @@ char *map_uncached(void);
 void *page_of_round(struct report *report, int round, char *(*map)(void));
 
 void read_pipe(void *address);
-
-#ifdef __x86_64__
-/* In the vsyscall page, which can only be called. With LASS that is a #GP. */
-#define VSYSCALL_TIME	((char *)0xffffffffff600400)
-bool has_vsyscall(bool lass);
-#endif
 
 /*
  * A thread of this process reads what page faults there are in the file @userfault.

@@ -22,14 +22,6 @@
 #define MADV_GUARD_INSTALL	102
 #endif
 
-#ifdef __aarch64__
-#include <asm/mman.h>
-
-#ifndef SEGV_MTESERR
-#define SEGV_MTESERR		9
-#endif
-#endif
-
 #define STACK_STEP	(64L << 10)
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
@@ -110,75 +102,7 @@ static char *map_guarded(void)
 	return map && !madvise(map, ROUNDS * PAGE, MADV_GUARD_INSTALL) ? map : NULL;
 }
 
-#ifdef __aarch64__
-static char *map_misaligned(void)
-{
-	char *map = map_filled();
-
-	return map ? map + 1 : NULL;
-}
-
-static void read_exclusive(void *address)
-{
-	raise_exclusive(address);
-}
-
-/* Tag 0, as all memory has at first */
-static char *map_tagged(void)
-{
-	char *map;
-
-	if (prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE | PR_MTE_TCF_SYNC, 0, 0, 0))
-		return NULL;
-	map = mmap(NULL, ROUNDS * PAGE, PROT_READ | PROT_WRITE | PROT_MTE,
-		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return map == MAP_FAILED ? NULL : memset(map, 1, ROUNDS * PAGE);
-}
-
-static void read_tagged(void *address)
-{
-	raise_read((void *)((unsigned long)address | 3UL << 56));
-}
-#else
-static char *map_with_key(void)
-{
-	int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
-	char *map = map_filled();
-
-	return map && !pkey_mprotect(map, ROUNDS * PAGE, PROT_READ | PROT_WRITE, key) ?
-	       map : NULL;
-}
-#endif
-
-#ifdef __x86_64__
-static char *find_vsyscall(void)
-{
-	fault_step = 0;
-	return has_vsyscall(false) ? VSYSCALL_TIME : NULL;
-}
-
-static void call_time(void *address)
-{
-	((time_t (*)(time_t *))address)(NULL);
-}
-
-static void call_stackless(void *address)
-{
-	raise_call_stackless(address);
-}
-#endif
-
 /* --- How it is accessed */
-
-static void read_byte(void *address)
-{
-	raise_read(address);
-}
-
-static void fetch_byte(void *address)
-{
-	raise_fetch(address);
-}
 
 /* The kernel reads a name there. */
 static void access_name(void *address)
@@ -189,20 +113,20 @@ static void access_name(void *address)
 
 /* --- Tests of how page faults end */
 
-VARIANT(read_absent, map_absent, read_byte, USER_READ, "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
+VARIANT(read_absent, map_absent, raise_read, USER_READ, "SIGSEGV", MMAP_LOCK, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV);
-VARIANT(read_untouched, map_untouched, read_byte, USER_READ, "MINOR", 0, .ip = raise_read_ip);
+VARIANT(read_untouched, map_untouched, raise_read, USER_READ, "MINOR", 0, .ip = raise_read_ip);
 VARIANT(write_untouched, map_untouched, raise_write, USER_WRITE, "MINOR", 0,
 	.ip = raise_write_ip);
 VARIANT(write_read_only, map_read_only, raise_write, USER_WRITE_PROT, "SIGSEGV", 0,
 	.ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
 VARIANT(write_stack, map_below_stack, raise_write, USER_WRITE, "MINOR", MMAP_LOCK);
-VARIANT(fetch_no_exec, map_filled, fetch_byte, USER_FETCH_PROT, "SIGSEGV", 0, .fetch = true,
+VARIANT(fetch_no_exec, map_filled, raise_fetch, USER_FETCH_PROT, "SIGSEGV", 0, .fetch = true,
 	.resume = raise_fetch_resume, .signal = SIGSEGV,
 	.absent = "the CPU or the kernel has no NX");
-VARIANT(read_beyond_eof, map_beyond_eof, read_byte, USER_READ, "SIGBUS", 0, .ip = raise_read_ip,
+VARIANT(read_beyond_eof, map_beyond_eof, raise_read, USER_READ, "SIGBUS", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS);
-VARIANT(read_file, map_uncached, read_byte, USER_READ, "MAJOR", MMAP_LOCK | RETRIED,
+VARIANT(read_file, map_uncached, raise_read, USER_READ, "MAJOR", MMAP_LOCK | RETRIED,
 	.absent = "no ext4 file system on a loop device can be made");
 VARIANT(kernel_untouched, map_untouched, read_pipe, KERNEL_WRITE, "MINOR", MMAP_LOCK,
 	.kernel = true);
@@ -216,35 +140,10 @@ VARIANT(userfault_interrupted, map_interrupted, raise_write, USER_WRITE, "RETRY"
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
 VARIANT(userfault_migrated, map_migrating, raise_write, USER_WRITE, "WAITED", WAITED | MIGRATED,
 	.absent = "no userfaultfd, or one CPU only");
-VARIANT(read_poisoned, map_poisoned, read_byte, USER_READ, "HWPOISON", 0, .ip = raise_read_ip,
+VARIANT(read_poisoned, map_poisoned, raise_read, USER_READ, "HWPOISON", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no UFFDIO_POISON");
-VARIANT(read_guarded, map_guarded, read_byte, USER_READ, "SIGSEGV", 0, .ip = raise_read_ip,
+VARIANT(read_guarded, map_guarded, raise_read, USER_READ, "SIGSEGV", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");
-
-#ifdef __aarch64__
-/* A load-exclusive has to be aligned. */
-VARIANT(misaligned, map_misaligned, read_exclusive, "DABT_LOW|ALIGN", "SIGBUS", 0,
-	.ip = raise_exclusive_ip, .resume = raise_exclusive_resume, .signal = SIGBUS,
-	.code = BUS_ADRALN);
-/* The address is recorded without its tag. */
-VARIANT(tag_check, map_tagged, read_tagged, "DABT_LOW|MTE", "SIGSEGV", 0, .ip = raise_read_ip,
-	.resume = raise_read_resume, .signal = SIGSEGV, .code = SEGV_MTESERR,
-	.absent = "the CPU or the kernel has no MTE");
-#else
-VARIANT(protection_key, map_with_key, read_byte, "PROT|USER|PK", "SIGSEGV", 0,
-	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no protection keys");
-#endif
-
-#ifdef __x86_64__
-#define NO_VSYSCALL	"no vsyscall page that can only be called, or LASS"
-
-VARIANT(vsyscall_called, find_vsyscall, call_time, "*USER|INSTR", "EMULATED", 0,
-	.absent = NO_VSYSCALL);
-/* Where it is to return to cannot be read. */
-VARIANT(vsyscall_stackless, find_vsyscall, call_stackless, "*USER|INSTR", "SIGNAL", 0,
-	.resume = raise_call_stackless_resume, .signal = SIGSEGV,
-	.absent = NO_VSYSCALL);
-#endif
 
 TEST_HARNESS_MAIN

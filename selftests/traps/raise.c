@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/ucontext.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,97 +16,11 @@
 #include "raise.h"
 #include "trace.h"
 
-#ifndef __aarch64__
-#include <x86intrin.h>
-#endif
-
-#ifdef __x86_64__
-#define REG_IP		REG_RIP
-#define REG_SEGMENT	REG_CSGSFS
-#else
-#define REG_IP		REG_EIP
-#define REG_SEGMENT	REG_CS
-#endif
-#define FLAG_TF		0x100
-#define FLAG_AC		0x40000
-
 const char *raise_resume;
 int raise_steps;
 unsigned short raise_cs;
 
 static struct report *report;
-
-#ifdef __aarch64__
-
-static void allow_misaligned(void)
-{
-}
-
-/* These signals tell what ESR_EL1 was, others tell that of an earlier exception. */
-static void note_exception(struct raised *raised, const mcontext_t *context)
-{
-	const struct _aarch64_ctx *part = (const void *)context->__reserved;
-
-	raised->ip = context->pc;
-	if (raised->signal != SIGSEGV && raised->signal != SIGBUS)
-		return;
-	while (part->magic && part->magic != ESR_MAGIC)
-		part = (const void *)part + part->size;
-	if (!part->magic)
-		return;
-	raised->told = true;
-	raised->error_code = ((const struct esr_context *)part)->esr;
-	raised->vector = raised->error_code >> 26;
-}
-
-static void resume(mcontext_t *context)
-{
-	if (raise_resume)
-		context->pc = (unsigned long)raise_resume;
-}
-
-#else
-
-/* What is misaligned in the signal handler is not meant. */
-static void allow_misaligned(void)
-{
-	__writeeflags(__readeflags() & ~FLAG_AC);
-}
-
-static void note_exception(struct raised *raised, const mcontext_t *context)
-{
-	const greg_t *regs = context->gregs;
-
-	raised->told = true;
-	raised->vector = regs[REG_TRAPNO];
-	raised->error_code = regs[REG_ERR];
-	raised->ip = regs[REG_IP];
-}
-
-static void set_cs(greg_t *regs, unsigned short cs)
-{
-	regs[REG_SEGMENT] = (regs[REG_SEGMENT] & ~0xffffL) | cs;
-}
-
-static void resume(mcontext_t *context)
-{
-	static unsigned short good_cs;
-	greg_t *regs = context->gregs;
-
-	if (raise_cs && !good_cs) {
-		good_cs = regs[REG_SEGMENT];
-		set_cs(regs, raise_cs);
-	} else if (good_cs) {
-		set_cs(regs, good_cs);
-		good_cs = 0;
-	}
-	if (raise_resume)
-		regs[REG_IP] = (unsigned long)raise_resume;
-	if (raise_steps && !--raise_steps)
-		regs[REG_EFL] &= ~FLAG_TF;
-}
-
-#endif
 
 /* Notes what was raised, and lets the program go on. */
 static void on_signal(int signal, siginfo_t *info, void *data)
@@ -119,10 +32,10 @@ static void on_signal(int signal, siginfo_t *info, void *data)
 		struct raised *raised = &report->raised[report->raised_count];
 
 		*raised = (struct raised) { .signal = signal, .code = info->si_code };
-		note_exception(raised, context);
+		context_note(raised, context);
 	}
 	report->raised_count++;
-	resume(context);
+	context_resume(context);
 }
 
 static void catch_signals(void)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <ucontext.h>
 
 /* One delivered signal, with the exception as the kernel saved it. */
 struct raised {
@@ -61,7 +62,7 @@ extern unsigned short raise_cs;
 /* How many single steps until the signal handler ends them. */
 extern int raise_steps;
 
-/* raise.S; not all have both labels. */
+/* raise.S of the architecture; not all have both labels. */
 #define RAISER(name, ...) \
 	void raise_##name(__VA_ARGS__); \
 	extern const char raise_##name##_ip[], raise_##name##_resume[]
@@ -69,49 +70,15 @@ extern int raise_steps;
 RAISER(bp, void);
 RAISER(watched, int *watched);
 RAISER(probed, void);
-RAISER(read, const void *address);
+RAISER(read, void *address);
 RAISER(write, void *address);
-RAISER(fetch, const void *address);
+RAISER(fetch, void *address);
 RAISER(read_framed, const void *address, const void *frame);
 
-/* What raise_bp() raises */
-#ifdef __aarch64__
-#define BREAKPOINT_NAME	"BRK64"
+#include "arch.h"
 
-RAISER(undefined, void);
-RAISER(sctlr, void);
-RAISER(midr, void);
-RAISER(ccsidr, void);
-RAISER(cntvct, void);
-RAISER(wfi, void);
-RAISER(sve, void);
-RAISER(sme, void);
-RAISER(bti, void);
-RAISER(pc, void);
-RAISER(step, void);
-extern const char raise_step_from[];
-RAISER(exclusive, const void *address);
-#else
-#define BREAKPOINT_NAME	"#BP"
-
-RAISER(de, void);
-RAISER(db, void);
-RAISER(of, void);
-RAISER(ud, void);
-RAISER(gp, void);
-RAISER(cli, void);
-RAISER(br, void);
-RAISER(es, unsigned int selector);
-RAISER(ss, unsigned int selector);
-RAISER(iret, void);
-RAISER(mf, void);
-RAISER(ac, void);
-RAISER(xf, void);
-RAISER(cp, void);
-RAISER(sgdt, void *address);
-RAISER(call_stackless, const void *address);
-
-extern const char raise_db1_ip[], raise_db2_ip[], raise_db3_ip[];
-#endif
+/* arch.c: what a signal handler sees of an exception, and where it goes on */
+void context_note(struct raised *raised, const mcontext_t *context);
+void context_resume(mcontext_t *context);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "raise.h"
 #include "trace.h"
 
 char trace_instance[64];
@@ -229,13 +230,6 @@ int trace_filter(pid_t pid, const char *event, const char *condition)
 	}
 	return ret;
 }
-
-/* What comes at any time: the first use of SVE by a library; NMI, #VE, #VC */
-#ifdef __aarch64__
-#define ORDINARY_TRAP	"vector != 25"
-#else
-#define ORDINARY_TRAP	"vector != 2 && vector != 20 && vector != 29"
-#endif
 
 /* Records one process only, without what comes at any time, and what it tells its parent. */
 int trace_prepare(pid_t pid)

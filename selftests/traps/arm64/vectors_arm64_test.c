@@ -2,7 +2,7 @@
 /*
  * Exceptions of arm64 that a program can raise are recorded once, with ESR_EL1, as the
  * process sees them. Not among them: those that need FPAC, MOPS, GCS or trapped floating
- * point, a misaligned SP, and what only AArch32 state has.
+ * point, and a misaligned SP.
  *
  * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
  */
