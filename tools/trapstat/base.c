@@ -35,9 +35,11 @@ static void print_note(const char *format, va_list args)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, args);
+	write_begins();
 	fputs("trapstat: ", stderr);
 	put_safe(text, stderr);
 	fputs("\n", stderr);
+	write_ends();
 }
 
 void note(const char *format, ...)

@@ -268,7 +268,6 @@ void bpf_read(struct sample *sample)
 	unsigned int i;
 	__u32 slot;
 
-	bpf_drain(sample);
 	for (slot = 1; slot < skel->data->nr_slots && slot < SLOTS; slot++) {
 		if (bpf_map_lookup_elem(bpf_map__fd(skel->maps.counters), &slot, now))
 			die("cannot read the BPF programs' counters: %s", strerror(errno));
@@ -279,6 +278,7 @@ void bpf_read(struct sample *sample)
 		add_slot(sample, skel->bss->key_of[slot], before[slot]);
 		memcpy(before[slot], now, size);
 	}
+	bpf_drain(sample);	/* it may take long, and the counts are those of now */
 	sample->uncounted += uncounted - uncounted_before;
 	uncounted_before = uncounted;
 	sample->lost_tasks += lost - lost_before;

@@ -41,12 +41,15 @@ static void free_line(void *line)
 	free(line);
 }
 
-/* Counters for Prometheus must not lose anything. */
+/* Counters for Prometheus must not lose anything, and not count again what they have told. */
 static void add_to_other(struct lines *lines, const struct line *line)
 {
 	struct line other = *line;
 
 	other.name = print_string("other");
+	other.count -= line->told_count;
+	other.sum -= line->told_sum;
+	other.told_count = other.told_sum = 0;
 	lines_add(lines, &other);
 }
 

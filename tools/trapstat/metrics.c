@@ -41,13 +41,16 @@ static void put_family(const char *name, const char *type, const char *unit, con
 	free(full);
 }
 
-/* @value may have any bytes. Those other than ASCII become \xNN, as systemd writes them. */
+/*
+ * @value may have any bytes. What is not ASCII becomes U+FFFD and its number, so that no two values
+ * are the same: a name may have any other text, such as systemd's \xNN.
+ */
 static void put_label(const char *name, const char *value)
 {
 	fprintf(out, "%s=\"", name);
 	for (; *value; value++) {
 		if (*value < ' ' || *value > '~')
-			fprintf(out, "\\\\x%02x", (unsigned char)*value);
+			fprintf(out, "\xef\xbf\xbd%02x", (unsigned char)*value);
 		else
 			fprintf(out, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
 	}
@@ -222,6 +225,18 @@ static void put_info(void)
 	fputs("} 1\n", out);
 }
 
+static void set_told(void)
+{
+	struct line **line = lines_sorted(&sample->lines[TASKS], NULL);
+	size_t i;
+
+	for (i = 0; i < sample->lines[TASKS].nr; i++) {
+		line[i]->told_count = line[i]->count;
+		line[i]->told_sum = line[i]->sum;
+	}
+	free(line);
+}
+
 /* @counts: those since the start, merged */
 void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 {
@@ -240,6 +255,7 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 	put_info();
 	if (openmetrics)
 		fputs("# EOF\n", out);
+	set_told();
 }
 
 /* Page faults are in the first scrape, so that a rate sees the first of them. */

@@ -215,7 +215,7 @@ static void fail(int status)
 		note("%s: trace-cmd was killed by signal %d, so there is no recording: run it again",
 		     options.record, WTERMSIG(status));
 	else
-		note("%s: trace-cmd could not write it, so there is no recording: is the disk full?",
+		note("%s: trace-cmd could not write it, so there is no recording: it says why, or the disk is full",
 		     options.record);
 }
 

@@ -130,7 +130,9 @@ void screen_close(void)
 	screen = NULL;
 	if (!old)
 		return;
+	write_begins();
 	endwin();
+	write_ends();
 	delwin(keyboard);
 	delscreen(old);
 }
@@ -336,7 +338,9 @@ static void draw(const struct sample *sample)
 	}
 	pnoutrefresh(pad, 0, 0, 0, 0, top < LINES ? top - 1 : LINES - 1, COLS - 1);
 	pnoutrefresh(pad, top, left, top, 0, LINES - 1, COLS - 1);
+	write_begins();
 	doupdate();
+	write_ends();
 	delwin(pad);
 	free(head);
 	free(body);

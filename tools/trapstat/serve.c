@@ -82,10 +82,13 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *client, const c
 	(void)data;
 	(void)version;
 	(void)upload;
-	(void)upload_size;
 	/* An answer to the first call, which comes before the whole request, ends the connection. */
 	if (get && !*request) {
 		*request = &seen;
+		return MHD_YES;
+	}
+	if (get && *upload_size) {	/* a body, which says nothing */
+		*upload_size = 0;
 		return MHD_YES;
 	}
 	file = open_memstream(&text, &size);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <libiberty/demangle.h>
 #include <search.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@
 
 #define ANCESTORS	8
 #define MAX_IMAGES	512
+#define MAX_NAME	1024
+#define MAX_SYMBOLS	(1U << 20)	/* of a file, and of all that are kept: some 100 MB */
+#define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
 
 struct symbol {
 	uint64_t	start;
@@ -50,7 +54,7 @@ struct image {
 
 static struct tep_handle *kernel;
 static void *images;
-static size_t nr_images;
+static size_t nr_images, nr_all_symbols;
 static struct image *unused;	/* for the longest time, or without a build ID */
 static find_place find;
 
@@ -79,6 +83,35 @@ void symbols_live(void)
 	if (file)
 		fclose(file);
 	free(text);
+}
+
+/*
+ * Whether @elf does not take more memory for its names than it should. Anybody may run a file that
+ * is nearly empty and says that it has gigabytes of symbols. xz packs them that well, too: minidebuginfo.
+ */
+static bool is_modest(int fd, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	struct stat status;
+	GElf_Shdr header;
+	const char *name;
+	size_t names;
+
+	if (fstat(fd, &status) || elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			return false;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name && !strcmp(name, ".gnu_debugdata") && status.st_uid && status.st_uid != geteuid())
+			return false;
+		if ((header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+		    header.sh_size / sizeof(Elf32_Sym) > MAX_SYMBOLS)
+			return false;
+		if (header.sh_type == SHT_STRTAB && header.sh_size > MAX_STRINGS)
+			return false;
+	}
+	return true;
 }
 
 static int open_elf(const char *path, Elf **elf)
@@ -148,7 +181,7 @@ static int open_same(const struct image *image, char *path, char **name, Elf **e
 {
 	int fd = open_elf(path, elf);
 
-	if (*elf && is_same(image, fd, *elf)) {
+	if (*elf && is_same(image, fd, *elf) && is_modest(fd, *elf)) {
 		*name = path;
 		return fd;
 	}
@@ -187,6 +220,23 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 	return dwfl_build_id_find_elf(module, data, name, base, file_name, elf);
 }
 
+/* The file with the symbols of one that has none */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word sum, char **found)
+{
+	int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, sum, found);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+
+	if (fd >= 0 && !is_modest(fd, elf)) {
+		close(fd);
+		free(*found);
+		*found = NULL;
+		fd = -1;
+	}
+	elf_end(elf);
+	return fd;
+}
+
 /* The last one of several names of a function is the one to show: not local, short. */
 static int compare_symbols(const void *a, const void *b)
 {
@@ -218,9 +268,10 @@ static void read_symbols(struct image *image)
 		symbol->start = address - image->bias;
 		symbol->size = sym.st_size;
 		symbol->local = GELF_ST_BIND(sym.st_info) == STB_LOCAL;
-		symbol->name = print_string("%s", name);
+		symbol->name = print_string("%.*s", MAX_NAME, name);
 	}
 	qsort(image->symbol, image->nr_symbols, sizeof(*image->symbol), compare_symbols);
+	nr_all_symbols += image->nr_symbols;
 }
 
 static void read_segments(struct image *image, Elf *elf)
@@ -242,7 +293,7 @@ static void read_image(struct image *image)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
 	void **data;
@@ -310,6 +361,7 @@ static bool drop(void (*visit)(const void *node, VISIT visit, int depth))
 		return false;
 	tdelete(image, &images, compare_images);
 	nr_images--;
+	nr_all_symbols -= image->nr_symbols;
 	while (image->nr_symbols)
 		free(image->symbol[--image->nr_symbols].name);
 	free(image->symbol);
@@ -350,6 +402,8 @@ static struct image *get_image(const struct place *place)
 		image->tid = place->tid;
 		image->place = place;
 		read_image(image);
+		while (nr_all_symbols > MAX_SYMBOLS && nr_images > 1)
+			drop(find_unused);
 	}
 	return image;
 }
@@ -383,11 +437,37 @@ bool symbols_file_offset(struct place *place, uint64_t span)
 	return false;
 }
 
-/* C++ and Rust. */
-static char *demangled(const char *name)
+/* A name that is written piece by piece, as long as it is not too long */
+struct readable {
+	char	text[MAX_NAME + 1];
+	size_t	nr;
+	jmp_buf	too_long;
+};
+
+static void add_text(const char *text, size_t nr, void *arg)
 {
-	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI) ?:
-	       print_string("%s", name);
+	struct readable *name = arg;
+
+	if (nr > MAX_NAME - name->nr)
+		longjmp(name->too_long, 1);
+	memcpy(name->text + name->nr, text, nr);
+	name->nr += nr;
+}
+
+/*
+ * C++ and Rust. The readable form of a name of 200 bytes may have gigabytes. libiberty cannot be
+ * told to stop, but has no memory allocated when it calls add_text().
+ */
+static char *demangled(const char *mangled)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+	struct readable name = { };
+
+	if (!setjmp(name.too_long) &&
+	    (rust_demangle_callback(mangled, options, add_text, &name) ||
+	     (name.nr = 0, cplus_demangle_v3_callback(mangled, options, add_text, &name))))
+		return print_string("%.*s", (int)name.nr, name.text);
+	return print_string("%.*s", MAX_NAME, mangled);
 }
 
 static char *source_of(const struct image *image, uint64_t address)

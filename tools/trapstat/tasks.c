@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
 #include <ftw.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -15,21 +17,28 @@
 #include <unistd.h>
 #include "trapstat.h"
 
-#define FIRST_NAMESPACE	"pid:[4026531836]"	/* PID_NS_INIT_INO of linux/nsfs.h */
+/* PID_NS_INIT_INO and CGROUP_NS_INIT_INO of linux/nsfs.h */
+#define FIRST_PIDS	"pid:[4026531836]"
+#define FIRST_CGROUPS	"cgroup:[4026531835]"
 
 static int ends[MAX_PIDS];	/* pidfds; -1: it has ended */
 static size_t nr_ends;
 
+static bool is_namespace(const char *path, const char *expected)
+{
+	char name[64];
+	ssize_t size = readlink(path, name, sizeof(name));
+
+	if (size < 0 || (size_t)size >= sizeof(name))
+		return true;
+	name[size] = '\0';
+	return !strcmp(name, expected);
+}
+
 /* The kernel knows tasks by their PIDs in the first namespace, /proc by those in ours. */
 void tasks_check(void)
 {
-	char name[64];
-	ssize_t size = readlink("/proc/self/ns/pid", name, sizeof(name));
-
-	if (size < 0 || (size_t)size >= sizeof(name))
-		return;
-	name[size] = '\0';
-	if (strcmp(name, FIRST_NAMESPACE))
+	if (!is_namespace("/proc/self/ns/pid", FIRST_PIDS))
 		die("-p, -c, -t, -a, -s and -o: not in a container's PID namespace, run it on the host");
 }
 
@@ -173,14 +182,42 @@ static struct cgroup {
 static size_t nr_cgroups;
 static bool cgroups_read;	/* since the counts were */
 
-#define CGROUP_ROOT	"/sys/fs/cgroup"
+/* Where version 2 of cgroups is mounted: not at /sys/fs/cgroup itself if version 1 is, too */
+static const char *cgroup_root(void)
+{
+	static char root[PATH_MAX];
+	struct mntent *mount;
+	FILE *mounts;
+
+	if (*root)
+		return root;
+	mounts = setmntent("/proc/self/mounts", "r");
+	while (mounts && (mount = getmntent(mounts))) {
+		if (!strcmp(mount->mnt_type, "cgroup2")) {
+			snprintf(root, sizeof(root), "%s", mount->mnt_dir);
+			break;
+		}
+	}
+	if (mounts)
+		endmntent(mounts);
+	return root;
+}
+
+/* The kernel counts for all cgroups; a namespace shows only some of them. */
+void tasks_check_cgroups(void)
+{
+	if (!is_namespace("/proc/self/ns/cgroup", FIRST_CGROUPS))
+		die("-g cgroup: not in a container's cgroup namespace, run it on the host");
+	if (!*cgroup_root())
+		die("-g cgroup: version 2 of cgroups is not mounted");
+}
 
 static int add_cgroup(const char *path, const struct stat *stat, int type, struct FTW *ftw)
 {
 	(void)ftw;
 	if (type == FTW_D) {
 		cgroups = allocate(cgroups, (nr_cgroups + 1) * sizeof(*cgroups));
-		path += strlen(CGROUP_ROOT);
+		path += strlen(cgroup_root());
 		cgroups[nr_cgroups++] = (struct cgroup){ stat->st_ino,
 							 print_string("%s", *path ? path : "/") };
 	}
@@ -211,7 +248,7 @@ char *task_cgroup(uint64_t id)
 	if (!name && !cgroups_read) {
 		while (nr_cgroups)
 			free(cgroups[--nr_cgroups].name);
-		nftw(CGROUP_ROOT, add_cgroup, 16, FTW_PHYS | FTW_MOUNT);
+		nftw(cgroup_root(), add_cgroup, 16, FTW_PHYS | FTW_MOUNT);
 		cgroups_read = true;
 		name = find_cgroup(id);
 	}

@@ -37,7 +37,8 @@ static struct sample current, total;
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE };
 #define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
 static struct sigaction inherited[NR_SIGNALS];
-static sigset_t inherited_mask;
+static sigset_t inherited_mask, waiting_mask;
+static volatile sig_atomic_t writing;
 static struct rlimit inherited_files;
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -46,7 +47,48 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	if (signal != SIGCHLD) {
 		stopped_by = signal;
 		by_terminal = info->si_code == SI_KERNEL;
+		if (writing)
+			alarm(PATIENCE);
 	}
+}
+
+/* Nobody reads the terminal or standard error. */
+static void give_up(int alarm)
+{
+	int by = stopped_by ? stopped_by : alarm;
+
+	signal(by, SIG_DFL);
+	raise(by);
+}
+
+/*
+ * What is written until write_ends() may wait for who reads it, but not for long after a
+ * signal. Then the signal ends trapstat at once; the next one removes what it leaves.
+ */
+void write_begins(void)
+{
+	if (getpid() != self)
+		return;
+	signal(SIGALRM, give_up);
+	writing = 1;
+	sigprocmask(SIG_SETMASK, &waiting_mask, NULL);
+	if (stopped_by)
+		alarm(PATIENCE);
+}
+
+void write_ends(void)
+{
+	sigset_t blocked;
+	unsigned int i;
+
+	if (!writing)
+		return;
+	sigemptyset(&blocked);
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaddset(&blocked, signals[i]);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	alarm(0);
+	writing = 0;
 }
 
 /*
@@ -74,6 +116,7 @@ static void catch_signals(sigset_t *waiting)
 		sigaction(signals[i], signals[i] == SIGPIPE || kept ? &ignore : &action, NULL);
 		sigdelset(waiting, signals[i]);
 	}
+	waiting_mask = *waiting;
 }
 
 /*
@@ -448,6 +491,8 @@ static void start_names(void)
 		symbols_live();
 	if (names || some)
 		tasks_check();
+	if (options.table[TASKS] && options.group == CGROUP)
+		tasks_check_cgroups();
 	if ((mappings && !have_mappings) || (names && !have_names)) {
 		maps_begin(mappings, some);
 		sideband_start(nr_cpus, mappings);

@@ -121,6 +121,8 @@ struct line {
 	char		*name;
 	uint64_t	count;
 	uint64_t	sum;		/* ns */
+	uint64_t	told_count;	/* of them, what Prometheus has been told */
+	uint64_t	told_sum;
 };
 
 struct lines {
@@ -193,6 +195,8 @@ char *flags_name(unsigned int flags);
 
 /* trapstat.c */
 void restore_signals(void);
+void write_begins(void);
+void write_ends(void);
 
 /* instance.c */
 struct tracefs_instance;
@@ -219,6 +223,7 @@ void hist_stop(void);
 
 /* tasks.c: the processes of -p, and who they are */
 void tasks_check(void);
+void tasks_check_cgroups(void);
 void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);

@@ -133,12 +133,11 @@ FIXTURE_TEARDOWN_PARENT(aarch32)
 VARIANT(unknown, { 0xe7f000f0 }, SIGILL, TRAP("UNKNOWN", "0x2000000"));	/* udf #0 */
 VARIANT(cp15_32, { 0xee1e0f32 }, SIGILL, TRAP("CP15_32", "0xfe23805"));	/* CNTP_CTL */
 VARIANT(cp15_64, { 0xec510f0e }, SIGILL, TRAP("CP15_64", "0x13e0041d"));	/* CNTPCT */
-VARIANT(cp14_mr, { 0xee100e11 }, SIGILL, TRAP("CP14_MR", "0x17e00003"));	/* DBGDSCRint */
 VARIANT(wfx, { 0xe320f003 }, SIGILL, TRAP("WFx", "0x7e00000"));		/* wfi */
 VARIANT(bkpt32, { 0xe1200075 }, SIGTRAP, TRAP("BKPT32", "0xe2000005"));	/* bkpt #5 */
-/* bx r0 */
-VARIANT(pc_align, { MOV_R0(2), 0xe12fff10 }, SIGBUS, "trap_*",
-	"vector=PC_ALIGN mode=user error_code=0x8a000000 ip=0x2 event_data=0x2", "SIGNAL");
+/* mov r0, #0x10000; orr r0, #0x56; bx r0 */
+VARIANT(pc_align, { 0xe3a00801, 0xe3800056, 0xe12fff10 }, SIGBUS, "trap_*",
+	"vector=PC_ALIGN mode=user error_code=0x8a000000 ip=0x10056 event_data=0x10056", "SIGNAL");
 /* ldrb r1, [r0] */
 VARIANT(pf_read, { MOV_R0(0x10), 0xe5d01000 }, SIGSEGV, FAULT("0x10", USER_READ, "0x10058"));
 /* bx r0 */
