@@ -325,13 +325,15 @@ static void read_counts(bool last)
 /* @sample was counted since @begin. */
 static void complete(struct sample *sample, double begin, const char *title)
 {
+	double end = read_at > begin ? read_at : now();
 	struct timespec time;
 	size_t i;
 
 	clock_gettime(CLOCK_REALTIME, &time);
-	sample->time = time.tv_sec + time.tv_nsec / 1e9;
+	/* names are looked up after the end */
+	sample->time = time.tv_sec + time.tv_nsec / 1e9 - (now() - end);
 	sample->read_at = read_at;
-	sample->seconds = (read_at > begin ? read_at : now()) - begin;
+	sample->seconds = end - begin;
 	sample->title = title;
 	sample->rates = !title;
 	sample->source = source;
