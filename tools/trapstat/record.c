@@ -4,11 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,14 +30,48 @@ static int ends = -1;		/* an epoll of their pidfds */
 static char *file;		/* that of -o, which may be a link to it */
 static char *target;		/* what trace-cmd writes: beside @file if that was there before */
 
+/* Returns whether the file @path has the kernel's symbols of now. */
+static bool copy_symbols(const char *path)
+{
+	FILE *from = fopen("/proc/kallsyms", "re"), *to = fopen(path, "wxe");
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t nr;
+	bool copied = from && to;
+
+	while (copied && (nr = getline(&line, &size, from)) > 0)
+		copied = fwrite(line, nr, 1, to) == 1;
+	free(line);
+	if (from)
+		fclose(from);
+	if (to)
+		copied = !fclose(to) && copied;
+	return copied;
+}
+
+/*
+ * When a recording ends, trace-cmd copies /proc/kallsyms, and fails if that changes meanwhile, as
+ * each BPF program changes it. So trace-cmd sees a copy there.
+ */
+static void replace_symbols(const char *copy)
+{
+	if (!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		mount(copy, "/proc/kallsyms", NULL, MS_BIND, NULL);
+}
+
 /*
  * trace-cmd is not in the terminal's process group, because an interrupt stops trapstat,
  * which then stops trace-cmd. trace-cmd holds the instance's lock, and ends with trapstat.
  */
 static void run(char **argv, int lock)
 {
+	char *symbols = print_string("%s.kallsyms", target);
 	int null = open("/dev/null", O_RDWR);
 
+	if (copy_symbols(symbols))
+		replace_symbols(symbols);
+	unlink(symbols);
+	free(symbols);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	restore_signals();
