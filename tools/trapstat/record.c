@@ -251,7 +251,7 @@ static void fail(int status)
 		note("%s: trace-cmd was killed by signal %d, so there is no recording: run it again",
 		     options.record, WTERMSIG(status));
 	else
-		note("%s: trace-cmd could not write it, so there is no recording: it says why, or the disk is full",
+		note("%s: trace-cmd could not write it, so there is no recording: see what it says, or free disk space",
 		     options.record);
 }
 

@@ -388,11 +388,22 @@ static enum screen_act count_anew(const struct sample *sample)
 	return SCREEN_RESTART;
 }
 
+static bool is_unknown(enum table table)
+{
+	const char *why = table_unknown(table);
+
+	if (why)
+		note("%s", why);
+	return why;
+}
+
 static enum screen_act change_view(const struct view *new, const struct sample *sample)
 {
 	const bool *counted = options.table;
 	bool same;
 
+	if (is_unknown(new->table))
+		return SCREEN_GO_ON;
 	view = new;
 	order = &orders[view - views];
 	first = left = 0;
@@ -407,7 +418,8 @@ static enum screen_act change_group(const struct sample *sample)
 		return SCREEN_GO_ON;
 	do {
 		options.group = (options.group + 1) % GROUPS;
-	} while (sample->no_flags && options.group != THREAD && options.group != COMMAND);
+	} while ((sample->no_flags && options.group != THREAD && options.group != COMMAND) ||
+		 is_unknown(TASKS));
 	memset(order, 0, sizeof(*order));	/* other columns */
 	return count_anew(sample);
 }

@@ -36,10 +36,10 @@ static bool is_namespace(const char *path, const char *expected)
 }
 
 /* The kernel knows tasks by their PIDs in the first namespace, /proc by those in ours. */
-void tasks_check(void)
+const char *tasks_unknown(void)
 {
-	if (!is_namespace("/proc/self/ns/pid", FIRST_PIDS))
-		die("-p, -c, -t, -a, -s and -o: not in a container's PID namespace, run it on the host");
+	return is_namespace("/proc/self/ns/pid", FIRST_PIDS) ? NULL :
+	       "-p, -c, -t, -a, -s and -o: not in a container's PID namespace, run it on the host";
 }
 
 void tasks_open(const pid_t *pids, size_t nr)
@@ -204,12 +204,21 @@ static const char *cgroup_root(void)
 }
 
 /* The kernel counts for all cgroups; a namespace shows only some of them. */
-void tasks_check_cgroups(void)
+static const char *cgroups_unknown(void)
 {
 	if (!is_namespace("/proc/self/ns/cgroup", FIRST_CGROUPS))
-		die("-g cgroup: not in a container's cgroup namespace, run it on the host");
-	if (!*cgroup_root())
-		die("-g cgroup: version 2 of cgroups is not mounted");
+		return "-g cgroup: not in a container's cgroup namespace, run it on the host";
+	return *cgroup_root() ? NULL : "-g cgroup: version 2 of cgroups is not mounted";
+}
+
+/* Returns why @table has no names here, or NULL. */
+const char *table_unknown(enum table table)
+{
+	if (table == TASKS && options.group == CGROUP)
+		return cgroups_unknown();
+	if (table == ADDRESSES || table == FROM || (table == TASKS && options.group < COMMAND))
+		return tasks_unknown();
+	return NULL;
 }
 
 static int add_cgroup(const char *path, const struct stat *stat, int type, struct FTW *ftw)

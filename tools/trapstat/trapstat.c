@@ -488,13 +488,15 @@ static void start_names(void)
 	bool mappings = places || options.record, some = options.nr_pids || options.command;
 	bool names = mappings || (options.table[TASKS] && options.group < COMMAND);
 	static bool have_names, have_mappings;
+	const char *why = some || options.record ? tasks_unknown() : NULL;
+	enum table table;
 
+	for (table = 0; table < TABLES && !why; table++)
+		why = options.table[table] ? table_unknown(table) : NULL;
+	if (why)
+		die("%s", why);
 	if (places)
 		symbols_live();
-	if (names || some)
-		tasks_check();
-	if (options.table[TASKS] && options.group == CGROUP)
-		tasks_check_cgroups();
 	if ((mappings && !have_mappings) || (names && !have_names)) {
 		maps_begin(mappings, some);
 		sideband_start(nr_cpus, mappings);

@@ -222,8 +222,8 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 void hist_stop(void);
 
 /* tasks.c: the processes of -p, and who they are */
-void tasks_check(void);
-void tasks_check_cgroups(void);
+const char *tasks_unknown(void);
+const char *table_unknown(enum table table);
 void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);
