@@ -15,6 +15,7 @@ help:
 	@echo '  make demo CMD="..."      trace a command of yours'
 	@echo '  make demo ARCH=arm64     the same in an arm64 guest'
 	@echo '  make check               the checks that CI runs'
+	@echo '  make check ARCH=arm64    the checks in an arm64 guest'
 	@echo '  make check-all           all checks: also the gates, debug kernels, upstream suites, a storm'
 	@echo '  make check-all CONTINUE=1       without those that have passed with the same commit'
 	@echo '  make check-NAME          one of them'
@@ -72,12 +73,12 @@ deb: source
 	@ci/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 
 .PHONY: bench
-bench: of-7.3 kernel
+bench: of-7.3 kernel kernel-arm64
 	@ci/bench/all $(KERNEL)
 
 .PHONY: check check-all gates checks
 check check-all gates:
-	@ci/run $@
+	@ci/run $@$(if $(filter check-arm64,$@-$(ARCH)),-arm64)
 check-%:
 	@ci/run $*
 checks:

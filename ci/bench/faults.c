@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * faults - what an exception costs, in units of the TSC
+ * faults - what an exception costs, in ns, each of which is an instruction in ci/bench's guests
  *
  * usage: faults [-r ROUNDS] [-o FILE] [-w TTY] KIND...
  *
@@ -30,13 +30,10 @@
 #include <termios.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #define BATCH		256
 #define PAGE		4096UL
 #define FAULT_AROUND	(16 * PAGE)	/* what one fault on a file maps */
-
-#define FLAG_TF		0x100L
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -128,12 +125,18 @@ static void populate_page(unsigned int i)
 
 /* --- exceptions with a signal, whose handler skips the instruction */
 
+static void handle(int sig, unsigned int size);
+
+/* What an architecture has: ARCH_KINDS */
+#ifdef __aarch64__
+#include "faults-arm64.h"
+#else
+#include "faults-x86.h"
+#endif
+
 static void skip(int sig, siginfo_t *info, void *context)
 {
-	ucontext_t *uc = context;
-
-	uc->uc_mcontext.gregs[REG_RIP] += insn_size;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~FLAG_TF;
+	skip_instruction(context);
 }
 
 static void handle(int sig, unsigned int size)
@@ -144,57 +147,11 @@ static void handle(int sig, unsigned int size)
 	sigaction(sig, &sa, NULL);
 }
 
-static void handle_segv(void) { handle(SIGSEGV, 2); }
-static void handle_gp(void) { handle(SIGSEGV, 1); }
-static void handle_ud(void) { handle(SIGILL, 2); }
-static void handle_trap(void) { handle(SIGTRAP, 0); }
-static void handle_de(void) { handle(SIGFPE, 2); }
-
-static void segv(unsigned int i)
-{
-	asm volatile("movb (%%rax), %%al" : : "a" (0L));
-}
-
-static void gp(unsigned int i)
-{
-	asm volatile("hlt");
-}
-
-static void ud(unsigned int i)
-{
-	asm volatile("ud2");
-}
-
-static void bp(unsigned int i)
-{
-	asm volatile("int3");
-}
-
-static void db(unsigned int i)
-{
-	/* Single step: the nop is stepped over, then the handler clears the flag. */
-	asm volatile("leaq -128(%%rsp), %%rsp; pushfq; orq %0, (%%rsp); popfq; nop;"
-		     "leaq 128(%%rsp), %%rsp" : : "i" (FLAG_TF) : "cc", "memory");
-}
-
-static void de(unsigned int i)
-{
-	asm volatile("divl %%ecx" : : "a" (1), "c" (0), "d" (0));
-}
-
-/* --- a kprobe that is an int3, and the controls */
+/* --- the controls */
 
 static void null_syscall(unsigned int i)
 {
 	syscall(SYS_getppid);
-}
-
-/* For a kprobe on put_user(), which is no function that ftrace knows: an int3. */
-static void time_syscall(unsigned int i)
-{
-	long now;
-
-	syscall(SYS_time, &now);
 }
 
 /* A partner that sends back each byte: two context switches. */
@@ -250,13 +207,7 @@ static const struct kind {
 	{ "cow",	map_read_file,		write_page,	unmap },
 	{ "major",	map_swapped,		read_page,	unmap },
 	{ "populate",	map_anonymous,		populate_page,	unmap },
-	{ "segv",	handle_segv,		segv,		NULL },
-	{ "gp",		handle_gp,		gp,		NULL },
-	{ "ud",		handle_ud,		ud,		NULL },
-	{ "bp",		handle_trap,		bp,		NULL },
-	{ "db",		handle_trap,		db,		NULL },
-	{ "de",		handle_de,		de,		NULL },
-	{ "time",	NULL,			time_syscall,	NULL },
+	ARCH_KINDS
 	{ "syscall",	NULL,			null_syscall,	NULL },
 	{ "switch",	start_partner,		round_trip,	stop_partner },
 };
@@ -269,10 +220,10 @@ static unsigned long batch(const struct kind *kind)
 
 	if (kind->prepare)
 		kind->prepare();
-	start = __rdtsc();
+	start = clock_ns();
 	for (unsigned int i = 0; i < BATCH; i++)
 		kind->raise(i);
-	end = __rdtsc();
+	end = clock_ns();
 	if (kind->finish)
 		kind->finish();
 	return end - start;

@@ -17,9 +17,14 @@ files() {
 	done
 }
 
-# The C programs that run in the guest.
+# programs DIR SETS: the C programs that run in the guest of the SETS
 programs() {
 	cflags='-O2 -Wall -Wextra -Wno-unused-parameter'
+	if [ "$2" = arm64 ]; then
+		# shellcheck disable=SC2086 # lists of words
+		$arm64_cc $cflags -static -o "$1/faults" "$here/faults.c"
+		return
+	fi
 	# shellcheck disable=SC2086 # a list of words
 	gcc $cflags -static -o "$1/faults" "$here/faults.c" &&
 		gcc $cflags -static -o "$1/bpf" "$here/bpf.c" -lbpf -lelf -lz &&
@@ -37,7 +42,10 @@ dir_of() {
 # kernel_of NAME: the kernel that the results call NAME. $v is the version.
 kernel_of() {
 	config=x86_64-guest
-	case $1 in *-Os) config=x86_64-size ;; esac
+	case $1 in
+	*-Os) config=x86_64-size ;;
+	*-arm64) config=arm64-guest ;;
+	esac
 	case $1 in
 	vanilla*) echo "$v-vanilla/$config" ;;
 	alone) echo "$v-$(alone)/$config" ;;
@@ -81,7 +89,7 @@ make_guest() {
 	cp "$here/guest" "$guest/"
 	for set in $2; do cp "$1/$set" "$guest/sets/" 2>/dev/null || die "no set $set in ci/bench/sets"; done
 	for f in faults bpf; do gcc -E -P -o "$guest/files/src/$f.i" "$here/$f.c"; done
-	programs "$guest" || die 'cannot build the programs'
+	programs "$guest" "$2" || die 'cannot build the programs'
 	shift 2
 	[ $# -eq 0 ] || cp -r "$@" "$guest/"
 	# shellcheck disable=SC2046 # names without spaces
@@ -94,36 +102,52 @@ make_guest() {
 boot() {
 	kernel=$1 sets=$2
 	shift 2
+	image=$(dir_of "$kernel")/arch/x86/boot/bzImage
+	[ "$sets" != arm64 ] || image=$(dir_of "$kernel")/arch/arm64/boot/Image
 	# shellcheck disable=SC2086 # a list of sets
-	"$root/ci/vm/boot" -d -m 2G -t 1800 -k "$(dir_of "$kernel")/arch/x86/boot/bzImage" \
+	"$root/ci/vm/boot" -d -m 2G -t 1800 -k "$image" \
 		-l "$build/log/bench-$(echo "$kernel" | tr / -).log" -q "$*" "$work/guest" -- ./guest $sets \
 		>"$work/results" || die "$kernel: $(tail -n 1 "$work/results")"
 }
 
-# What the results depend on, but for the queue: equal lines, equal results of the
-# vanilla kernel. Needs the guest of the SETs that are exact.
+# versions VERSION SETS: what the results depend on, but for the queue: equal lines, equal results
+# of the vanilla kernel. Needs the guest of the SETS, which are exact.
 versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
-	gcc --version | sed -n '1s/^/# /p'
+	if [ "$2" = arm64 ]; then
+		compiler=${arm64_cc%% *} qemu=qemu-system-aarch64
+		set -- "$1" arm64-guest.config
+	else
+		compiler=gcc qemu=qemu-system-x86_64
+		set -- "$1" btf.config x86_64-guest.config x86_64-size.config
+	fi
+	$compiler --version | sed -n '1s/^/# /p'
 	ld --version | sed -n '1s/^/# /p'
-	qemu-system-x86_64 --version | sed -n '1s/^/# /p'
-	echo "# configuration $(cd "$root/kernel-config" && cat btf.config x86_64-guest.config x86_64-size.config | grep ^CONFIG_ | sum)"
+	$qemu --version | sed -n '1s/^/# /p'
+	shift
+	echo "# configuration $(cd "$root/kernel-config" && cat "$@" | grep ^CONFIG_ | sum)"
 	echo "# measuring programs $(cd "$root/ci/vm" && find "$work/guest" -type f | LC_ALL=C sort |
 		xargs cat init-alone links mounts "$(command -v busybox)" | sum)"
 }
 
-# Which queue it is: the code that it makes for x86, not its words.
+# queue VERSION SETS: which queue it is: the code that it makes for that architecture, not its words
 queue() {
-	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | grep -v ^arch/arm64/ | xargs cat | sum)"
+	other=arm64
+	[ "$2" != arm64 ] || other=x86
+	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | grep -v "^arch/$other/" | xargs cat | sum)"
 }
 
 sum() { sha256sum | cut -c1-16; }
 
-# The results of the SETs that are exact, of the kernel NAME. Vanilla 7.3 compiled for
-# size dies of a kretprobe and of an fprobe on handle_mm_fault().
+# The SETS that are exact, and their results of the kernel NAME. Vanilla 7.3 compiled for size
+# dies of a kretprobe and of an fprobe on handle_mm_fault().
 exact='off traps kprobes peers'
 exact_results() {
-	case $1 in *-Os) sets='off traps' ;; *) sets=$exact ;; esac
+	case $1 in
+	*-Os) sets='off traps' ;;
+	*-arm64) sets=arm64 ;;
+	*) sets=$exact ;;
+	esac
 	boot "$(kernel_of "$1")" "$sets"
 	sed "s/^/$1	/" "$work/results"
 }

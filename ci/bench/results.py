@@ -36,10 +36,10 @@ class Results:
         return self.numbers[which]
 
     def cost(self, which, base=""):
-        """Over base, or the vanilla kernel with nothing on, compiled for size if it is."""
+        """Over base, or with nothing on over the vanilla kernel that is made as this one is."""
         kernel, _, kind = which.split(":")[:3]
-        size = "-Os" if kernel.endswith("-Os") else ""
-        return self.get(which) - self.get(base or f"vanilla{size}:off:{kind}")
+        how = kernel[len(kernel.partition("-")[0]):]
+        return self.get(which) - self.get(base or f"vanilla{how}:off:{kind}")
 
     def value(self, field):
         """What stands for {field}."""

@@ -3,6 +3,7 @@
  * serve.c - answers HTTP requests for /metrics, by libmicrohttpd, in the loop of trapstat
  */
 #include <errno.h>
+#include <math.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -14,12 +15,46 @@
 #include "trapstat.h"
 
 #define MAX_CONNECTIONS	16U
-#define TIMEOUT		10U	/* s: of a client that does not go on */
+#define MAX_TIME	10	/* s: from a connection, or an answer, to the next answer */
 #define OPENMETRICS	"application/openmetrics-text"
 #define TEXT		"text/plain"
 
 static struct MHD_Daemon *server;
 static const struct sample *(*read_counts)(void);
+static struct client {
+	int	fd;
+	double	since;		/* 0: there is none */
+} clients[MAX_CONNECTIONS];
+
+static void change_client(void *data, struct MHD_Connection *connection, void **client,
+			  enum MHD_ConnectionNotificationCode change)
+{
+	const enum MHD_ConnectionInfoType fd = MHD_CONNECTION_INFO_CONNECTION_FD;
+	struct client *place = *client;
+
+	(void)data;
+	if (change == MHD_CONNECTION_NOTIFY_CLOSED) {
+		place->since = 0;
+		return;
+	}
+	for (place = clients; place->since; place++)
+		;
+	place->fd = MHD_get_connection_info(connection, fd)->connect_fd;
+	place->since = clock_now();
+	*client = place;
+}
+
+static void complete_answer(void *data, struct MHD_Connection *connection, void **request,
+			    enum MHD_RequestTerminationCode how)
+{
+	const enum MHD_ConnectionInfoType context = MHD_CONNECTION_INFO_SOCKET_CONTEXT;
+	struct client *client = MHD_get_connection_info(connection, context)->socket_context;
+
+	(void)data;
+	(void)request;
+	(void)how;
+	client->since = clock_now();
+}
 
 /* The weight that the header Accept gives to @type, in version 1.0.0 or any; 0: none */
 static double weight(const char *accept, const char *type)
@@ -151,7 +186,9 @@ void serve_start(const char *where, const struct sample *(*read)(void))
 	server = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, NULL,
 				  MHD_OPTION_LISTEN_SOCKET, listen_at(where),
 				  MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-				  MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT, MHD_OPTION_END);
+				  MHD_OPTION_NOTIFY_CONNECTION, change_client, NULL,
+				  MHD_OPTION_NOTIFY_COMPLETED, complete_answer, NULL,
+				  MHD_OPTION_END);
 	if (!server)
 		die("serve: %s: cannot start the server", where);
 }
@@ -164,15 +201,33 @@ int serve_fd(void)
 /* Seconds until serve_run() has to be called; a negative number: when serve_fd() is ready */
 double serve_timeout(void)
 {
+	const struct client *client;
 	MHD_UNSIGNED_LONG_LONG ms;
+	double end = HUGE_VAL;
 
-	return server && MHD_get_timeout(server, &ms) == MHD_YES ? ms / 1e3 : -1;
+	if (!server)
+		return -1;
+	for (client = clients; client < clients + MAX_CONNECTIONS; client++) {
+		if (client->since && client->since + MAX_TIME < end)
+			end = client->since + MAX_TIME;
+	}
+	if (MHD_get_timeout(server, &ms) == MHD_YES && clock_now() + ms / 1e3 < end)
+		end = clock_now() + ms / 1e3;
+	return end == HUGE_VAL ? -1 : end > clock_now() ? end - clock_now() : 0;
 }
 
+/* libmicrohttpd's own limit is one of inactivity, so that slow clients could stay. */
 void serve_run(void)
 {
-	if (server)
-		MHD_run(server);
+	struct client *client;
+
+	if (!server)
+		return;
+	for (client = clients; client < clients + MAX_CONNECTIONS; client++) {
+		if (client->since && client->since + MAX_TIME <= clock_now())
+			shutdown(client->fd, SHUT_RDWR);
+	}
+	MHD_run(server);
 }
 
 void serve_stop(void)

@@ -184,7 +184,7 @@ static void clean_up(void)
 	instance_destroy_all();
 }
 
-static double now(void)
+double clock_now(void)
 {
 	struct timespec time;
 
@@ -220,7 +220,7 @@ static bool keeps_keys(void)
  */
 static bool wait_until(double deadline, const sigset_t *waiting)
 {
-	double tick = instance && keeps_keys() ? now() + TICK : 0, next, left;
+	double tick = instance && keeps_keys() ? clock_now() + TICK : 0, next, left;
 	struct pollfd fds[MAX_FDS] = {
 		{ .fd = bpf_wake_fd(), .events = POLLIN },
 		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
@@ -237,9 +237,9 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
 		serve = serve_timeout();
-		if (serve >= 0 && (!next || now() + serve < next))
-			next = now() + serve;
-		left = next - now() > 0 ? next - now() : 0;
+		if (serve >= 0 && (!next || clock_now() + serve < next))
+			next = clock_now() + serve;
+		left = next - clock_now() > 0 ? next - clock_now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
 		ret = ppoll(fds, nr, next ? &timeout : NULL, waiting);
@@ -261,11 +261,11 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			record_failed();
 		if (options.screen && (ret < 0 || fds[1].revents))
 			return false;
-		if (deadline && now() >= deadline)
+		if (deadline && clock_now() >= deadline)
 			return false;
-		if (tick && now() >= tick) {
+		if (tick && clock_now() >= tick) {
 			hist_read(instance, &current, false);
-			tick = now() + TICK;
+			tick = clock_now() + TICK;
 		}
 	}
 }
@@ -315,7 +315,7 @@ static double read_at;	/* when the counts were read: the end of an interval, and
 
 static void read_counts(bool last)
 {
-	read_at = now();
+	read_at = clock_now();
 	if (instance)
 		hist_read(instance, &current, last);
 	else
@@ -325,13 +325,13 @@ static void read_counts(bool last)
 /* @sample was counted since @begin. */
 static void complete(struct sample *sample, double begin, const char *title)
 {
-	double end = read_at > begin ? read_at : now();
+	double end = read_at > begin ? read_at : clock_now();
 	struct timespec time;
 	size_t i;
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	/* names are looked up after the end */
-	sample->time = time.tv_sec + time.tv_nsec / 1e9 - (now() - end);
+	sample->time = time.tv_sec + time.tv_nsec / 1e9 - (clock_now() - end);
 	sample->read_at = read_at;
 	sample->seconds = end - begin;
 	sample->title = title;
@@ -359,7 +359,7 @@ static int report(struct sample *sample, double begin, const char *title)
 static int run_reports(const sigset_t *waiting)
 {
 	bool sum = options.total || options.command, end = false;
-	double start = now(), begin = start, deadline = 0;
+	double start = clock_now(), begin = start, deadline = 0;
 	int status = 0, ret;
 	unsigned long i;
 
@@ -384,8 +384,8 @@ static int run_reports(const sigset_t *waiting)
 			stopped_by = stopped_by ? stopped_by : SIGPIPE;
 			return status;
 		}
-		if (options.interval && now() > deadline + options.interval)
-			deadline = now();
+		if (options.interval && clock_now() > deadline + options.interval)
+			deadline = clock_now();
 	}
 	if (sum) {
 		ret = report(&total, start, options.command ? options.command[0] : "total");
@@ -407,7 +407,7 @@ static const struct sample *read_total(void)
 static int run_metrics(const sigset_t *waiting)
 {
 	bool end = false, saved;
-	double deadline = now();
+	double deadline = clock_now();
 	unsigned long i;
 
 	total.no_flags = instance;
@@ -425,8 +425,8 @@ static int run_metrics(const sigset_t *waiting)
 		deadline += options.interval;
 		end = wait_until(deadline, waiting);
 		saved = metrics_save(options.openmetrics, read_total());
-		if (now() > deadline + options.interval)
-			deadline = now();
+		if (clock_now() > deadline + options.interval)
+			deadline = clock_now();
 	}
 	return saved ? 0 : STATUS_FAILED;
 }
@@ -522,7 +522,7 @@ static void restart_counting(void)
 /* Show intervals until q or a signal. */
 static void run_screen(const sigset_t *waiting)
 {
-	double begin = now();
+	double begin = clock_now();
 	enum screen_act act;
 
 	complete(&total, begin, NULL);
@@ -530,11 +530,11 @@ static void run_screen(const sigset_t *waiting)
 	while ((act = screen_keys(&total)) != SCREEN_QUIT) {
 		if (act == SCREEN_RESTART) {
 			restart_counting();
-			begin = now();
+			begin = clock_now();
 		}
 		if (wait_until(begin + options.interval, waiting))
 			break;
-		if (now() < begin + options.interval)
+		if (clock_now() < begin + options.interval)
 			continue;
 		read_counts(false);
 		if (screen_frozen()) {
@@ -545,7 +545,7 @@ static void run_screen(const sigset_t *waiting)
 			memset(&current, 0, sizeof(current));
 			complete(&total, begin, NULL);
 		}
-		begin = now();
+		begin = clock_now();
 	}
 	screen_close();
 }

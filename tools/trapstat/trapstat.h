@@ -194,6 +194,7 @@ char *error_code_name(unsigned int vector, uint64_t code);
 char *flags_name(unsigned int flags);
 
 /* trapstat.c */
+double clock_now(void);		/* CLOCK_MONOTONIC, s */
 void restore_signals(void);
 void write_begins(void);
 void write_ends(void);
