@@ -55,7 +55,7 @@ static void text_field(const struct field_writer *to, const char *name, char *te
 
 void export_fields(const struct traps_event *e, const struct field_writer *to)
 {
-	struct row row = { .pid = e->pid, .value = e->ip };
+	struct row row = { .pid = e->pid, .value = e->ip, .kernel = !e->user_mode };
 	const char *kind;
 	char *page;
 
@@ -67,6 +67,7 @@ void export_fields(const struct traps_event *e, const struct field_writer *to)
 	to->text("mode", e->user_mode ? "user" : "kernel");
 	if (e->vector == VECTOR_PF) {
 		row.value = e->address;
+		row.kernel = false;
 		page = name_of_page(&row, &kind);
 		to->address("address", e->address);
 		text_field(to, "at", page);

@@ -14,12 +14,11 @@
 
 static struct json_object *rows;	/* of the table that is made */
 
-/* Names may be any bytes, JSON must be UTF-8: what is not becomes \xNN. */
-static struct json_object *string(const char *text)
+/* Names may be any bytes, JSON and Perfetto's strings must be UTF-8: what is not becomes \xNN. */
+char *valid_utf8(const char *text)
 {
 	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	char *valid = allocate(NULL, 4 * strlen(text) + 1), *to = valid;
-	struct json_object *object;
 	uint32_t code;
 	int len, i;
 
@@ -38,7 +37,14 @@ static struct json_object *string(const char *text)
 		}
 	}
 	*to = '\0';
-	object = json_object_new_string(valid);
+	return valid;
+}
+
+static struct json_object *string(const char *text)
+{
+	char *valid = valid_utf8(text);
+	struct json_object *object = json_object_new_string(valid);
+
 	free(valid);
 	return object;
 }
@@ -86,6 +92,7 @@ static void add_vectors(const struct sample *sample)
 	struct json_object *row, *columns;
 	struct outcome outcome;
 	size_t begin, end, i;
+	char *column;
 
 	for (begin = 0; begin < all->nr; begin = end) {
 		end = vector_end(all, begin);
@@ -97,8 +104,11 @@ static void add_vectors(const struct sample *sample)
 		if (outcome.count && !sample->no_flags)
 			add_number(row, "waited", outcome.waited);
 		columns = json_object_new_object();
-		for (i = begin; i < end; i++)
-			add_number(columns, sample->columns[all->row[i].cpu], all->row[i].count);
+		for (i = begin; i < end; i++) {
+			column = valid_utf8(sample->columns[all->row[i].cpu]);
+			add_number(columns, column, all->row[i].count);
+			free(column);
+		}
 		json_object_object_add(row, "columns", columns);
 	}
 }

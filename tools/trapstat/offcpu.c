@@ -18,9 +18,15 @@ struct task {
 
 static struct task *tasks[HASH];
 
+/* Of a damaged file, a PID may be negative. */
+static struct task **list_of(pid_t pid)
+{
+	return &tasks[(unsigned int)pid % HASH];
+}
+
 static struct task *find_task(pid_t pid)
 {
-	struct task *task = tasks[pid % HASH];
+	struct task *task = *list_of(pid);
 
 	while (task && task->pid != pid)
 		task = task->next;
@@ -36,8 +42,8 @@ static struct task *get_task(pid_t pid)
 	task = allocate(NULL, sizeof(*task));
 	task->pid = pid;
 	task->nr = 0;
-	task->next = tasks[pid % HASH];
-	tasks[pid % HASH] = task;
+	task->next = *list_of(pid);
+	*list_of(pid) = task;
 	return task;
 }
 

@@ -166,6 +166,8 @@ static void check_use(const char *given, bool report, bool command)
 		bad_usage("--%s: only of a report", options.export->name);
 	if (options.lines && !table[FROM] && !table[WORST] && !options.export && !options.screen)
 		bad_usage("--lines: only with -s%s", report ? ", -w or an export" : "");
+	if (options.no_bpf && report)
+		bad_usage("--no-bpf: not of a report");
 	if (options.total && (command || report))
 		bad_usage("--total: only with an interval");
 }

@@ -40,13 +40,21 @@ static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
 		die("standard output: %s", strerror(errno));
 }
 
+/* What began before all recordings begins with them. */
+static uint64_t shifted(uint64_t ts)
+{
+	int64_t after = ts - shift;
+
+	return after > 0 ? after : 0;
+}
+
 /* Traces of one packet, one after the other, are a trace of all packets. */
 static void write_packet(TracePacket *packet, uint64_t ts)
 {
 	ProtobufCBuffer out = { append };
 	Trace trace = TRACE__INIT;
 
-	packet->timestamp = ts - shift;
+	packet->timestamp = shifted(ts);
 	packet->trusted_packet_sequence_id = machine + 1;
 	packet->has_machine_id = machine;
 	packet->machine_id = machine;
@@ -79,8 +87,9 @@ static void write_descriptor(TrackDescriptor *descriptor)
  * The recording does not know which tasks are threads of one process, so each is a
  * process. Perfetto knows one idle task only: those of the CPUs are tracks beside theirs.
  */
-static void write_track(const struct track *track, const char *name)
+static void write_track(const struct track *track, const char *text)
 {
+	char *name = valid_utf8(text);
 	TrackDescriptor descriptor = TRACK_DESCRIPTOR__INIT;
 	ProcessDescriptor process = PROCESS_DESCRIPTOR__INIT;
 	ThreadDescriptor thread = THREAD_DESCRIPTOR__INIT;
@@ -103,6 +112,7 @@ static void write_track(const struct track *track, const char *name)
 	}
 	descriptor.uuid = track_uuid(track);
 	write_descriptor(&descriptor);
+	free(name);
 }
 
 static DebugAnnotation *add_field(const char *name)
@@ -119,7 +129,7 @@ static DebugAnnotation *add_field(const char *name)
 
 static void add_text(const char *name, const char *value)
 {
-	add_field(name)->string_value = print_string("%s", value);
+	add_field(name)->string_value = valid_utf8(value);
 }
 
 static void add_number(const char *name, uint64_t value)
@@ -215,7 +225,7 @@ static void write_ftrace(FtraceEvent *event, unsigned int cpu, uint64_t ts)
 {
 	FtraceEventBundle bundle = FTRACE_EVENT_BUNDLE__INIT;
 
-	event->timestamp = ts - shift;
+	event->timestamp = shifted(ts);
 	bundle.n_event = 1;
 	bundle.event = &event;
 	write_bundle(&bundle, cpu, ts);
@@ -312,7 +322,7 @@ static void write_system(const char *uname)
 static void write_file(int nr, const struct recording *recording, uint64_t zero)
 {
 	TrackDescriptor group = TRACK_DESCRIPTOR__INIT;
-	char *name = print_string("%s: CPUs", recording->name);
+	char *of_cpus = print_string("%s: CPUs", recording->name), *name = valid_utf8(of_cpus);
 
 	memset(last_switch, 0, sizeof(last_switch));
 	machine = nr;
@@ -324,6 +334,7 @@ static void write_file(int nr, const struct recording *recording, uint64_t zero)
 	group.uuid = uuid(OF_GROUP, 0);
 	group.name = name;
 	write_descriptor(&group);
+	free(of_cpus);
 	free(name);
 }
 

@@ -44,8 +44,10 @@ static bool copy_symbols(const char *path)
 	free(line);
 	if (from)
 		fclose(from);
-	if (to)
-		copied = !fclose(to) && copied;
+	if (to && (fclose(to) || !copied)) {
+		unlink(path);
+		return false;
+	}
 	return copied;
 }
 
@@ -57,6 +59,7 @@ static void replace_symbols(const char *copy)
 {
 	if (!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		mount(copy, "/proc/kallsyms", NULL, MS_BIND, NULL);
+	unlink(copy);
 }
 
 /*
@@ -65,12 +68,11 @@ static void replace_symbols(const char *copy)
  */
 static void run(char **argv, int lock)
 {
-	char *symbols = print_string("%s.kallsyms", target);
+	char *symbols = print_string("%s.kallsyms.trapstat", target);
 	int null = open("/dev/null", O_RDWR);
 
 	if (copy_symbols(symbols))
 		replace_symbols(symbols);
-	unlink(symbols);
 	free(symbols);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
@@ -115,7 +117,8 @@ static void choose_target(void)
 	if (!exists || !S_ISREG(stat.st_mode))
 		return;
 	target = print_string("%s.trapstat", file);
-	fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	unlink(target);		/* of a run that was killed */
+	fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || fchown(fd, stat.st_uid, stat.st_gid) || fchmod(fd, stat.st_mode & 07777))
 		die("%s: %s", target, strerror(errno));
 	close(fd);

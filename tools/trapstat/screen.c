@@ -185,6 +185,10 @@ static void arrange(struct libscols_table *table)
 
 	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
 	nr_columns = scols_table_get_ncols(table);
+	/* Keys may have come while another table was shown. */
+	order->marked %= nr_columns;
+	if (!memchr(order->hidden, false, nr_columns))
+		order->hidden[order->marked] = false;
 	for (i = 0; i < nr_columns; i++) {
 		column = scols_table_get_column(table, i);
 		head = scols_column_get_header(column);
@@ -350,11 +354,13 @@ static void draw(const struct sample *sample)
 
 static void move_mark(int step)
 {
-	size_t at = order->marked;
+	size_t at = order->marked, n;
 
-	do {
+	for (n = 0; n < nr_columns; n++) {
 		at = (at + nr_columns + step) % nr_columns;
-	} while (order->hidden[at] && at != order->marked);
+		if (!order->hidden[at])
+			break;
+	}
 	order->marked = at;
 }
 

@@ -21,6 +21,7 @@
 
 static struct MHD_Daemon *server;
 static const struct sample *(*read_counts)(void);
+static bool left;		/* a client has */
 static struct client {
 	int	fd;
 	double	since;		/* 0: there is none */
@@ -35,6 +36,7 @@ static void change_client(void *data, struct MHD_Connection *connection, void **
 	(void)data;
 	if (change == MHD_CONNECTION_NOTIFY_CLOSED) {
 		place->since = 0;
+		left = true;
 		return;
 	}
 	for (place = clients; place->since; place++)
@@ -216,7 +218,10 @@ double serve_timeout(void)
 	return end == HUGE_VAL ? -1 : end > clock_now() ? end - clock_now() : 0;
 }
 
-/* libmicrohttpd's own limit is one of inactivity, so that slow clients could stay. */
+/*
+ * libmicrohttpd's own limit is one of inactivity, so that slow clients could stay. When there were
+ * as many as there can be, it only listens again the next time that it runs.
+ */
 void serve_run(void)
 {
 	struct client *client;
@@ -227,7 +232,10 @@ void serve_run(void)
 		if (client->since && client->since + MAX_TIME <= clock_now())
 			shutdown(client->fd, SHUT_RDWR);
 	}
-	MHD_run(server);
+	do {
+		left = false;
+		MHD_run(server);
+	} while (left);
 }
 
 void serve_stop(void)

@@ -365,5 +365,6 @@ void serve_stop(void);
 
 /* json.c */
 void json_string(const char *text);
+char *valid_utf8(const char *text);
 
 #endif

@@ -42,6 +42,7 @@ static void keep(const struct traps_event *e, const struct offcpu *lost)
 				 .slept = lost->slept, .preempted = lost->preempted };
 	fault->row.pid = e->pid;
 	fault->row.value = e->ip;
+	fault->row.kernel = !e->user_mode && !fault->no_exception;
 	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	if (lost->longest) {
 		fault->nr_waits = lost->longest->nr_callers;
@@ -145,6 +146,7 @@ void each_worst(void (*call)(const struct fault *fault))
 		fault = faults[i];
 		page = fault.row;
 		page.value = fault.address;
+		page.kernel = false;
 		if (fault.remote) {
 			fault.kind = "remote";
 			fault.at = print_string("0x%" PRIx64, fault.address);
@@ -155,6 +157,7 @@ void each_worst(void (*call)(const struct fault *fault))
 		for (n = 0; n < fault.nr_callers; n++) {
 			caller = fault.row;
 			caller.value = fault.callers[n] - 1;	/* the call, not what follows it */
+			caller.kernel = false;
 			fault.stack[n] = symbol_of_ip(&caller);
 		}
 		fault.flag_names = flags_name(fault.flags);
