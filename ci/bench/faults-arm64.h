@@ -37,4 +37,4 @@ static void breakpoint(unsigned int i)
 #define ARCH_KINDS \
 	{ "segv",	handle_segv,		segv,		NULL }, \
 	{ "unknown",	handle_ill,		unknown,	NULL }, \
-	{ "brk",	handle_trap,		breakpoint,		NULL },
+	{ "brk",	handle_trap,		breakpoint,	NULL },

@@ -71,6 +71,7 @@ static void run(char **argv, int lock)
 	char *symbols = print_string("%s.kallsyms.trapstat", target);
 	int null = open("/dev/null", O_RDWR);
 
+	unlink(symbols);	/* of a run that was killed */
 	if (copy_symbols(symbols))
 		replace_symbols(symbols);
 	free(symbols);
