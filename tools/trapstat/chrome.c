@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "export.h"
 
 #define IDLE_TID	5000000		/* above all pids: swapper runs on each CPU */
@@ -129,10 +130,14 @@ static void print_file(int nr, const struct recording *recording, uint64_t zero)
 
 static void print_begin(int nr_files, char **files, const uint64_t *zero)
 {
-	int i;
+	int i, j;
 
 	printf("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"trapstat\"");
 	for (i = 0; i < nr_files; i++) {
+		for (j = 0; strcmp(files[i], files[j]); j++)
+			;
+		if (j < i)	/* one key of a file that is named twice */
+			continue;
 		printf(",");
 		json_string(files[i]);
 		printf(":\"0 is %" PRIu64 ".%09" PRIu64 "\"", zero[i] / 1000000000,

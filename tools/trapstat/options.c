@@ -206,9 +206,10 @@ void parse_options(int argc, char **argv, bool report)
 	char given[128] = { };
 	bool command = false;
 	unsigned int i;
+	const char *word;
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+	while (word = argv[optind], (letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		given[letter & 127] = 1;
 		switch (letter) {
 		case 'v':
@@ -289,19 +290,21 @@ void parse_options(int argc, char **argv, bool report)
 			break;
 		case 'V':
 			puts("trapstat " VERSION);
+			output_flush();
 			exit(0);
 		case 'L':
 			options.lines = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
+			output_flush();
 			exit(0);
 		case ':':
 			bad_usage("-%c needs an argument: see trapstat -h", optopt);
 		default:
-			if (strncmp(argv[optind - 1], "--", 2))
+			if (strncmp(word, "--", 2))
 				bad_usage("there is no option -%c: see trapstat -h", optopt);
-			bad_usage("there is no option %s: see trapstat -h", argv[optind - 1]);
+			bad_usage("there is no option %s: see trapstat -h", word);
 		}
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)

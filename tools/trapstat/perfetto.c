@@ -235,17 +235,20 @@ static void write_one_switch(const struct task_switch *s)
 {
 	SchedSwitchFtraceEvent sched_switch = SCHED_SWITCH_FTRACE_EVENT__INIT;
 	FtraceEvent event = FTRACE_EVENT__INIT;
+	char *prev = valid_utf8(s->prev_comm), *next = valid_utf8(s->next_comm);
 
-	sched_switch.prev_comm = s->prev_comm;
+	sched_switch.prev_comm = prev;
 	sched_switch.prev_pid = s->prev;
 	sched_switch.prev_prio = s->prev_prio;
 	sched_switch.prev_state = s->prev_state;
-	sched_switch.next_comm = s->next_comm;
+	sched_switch.next_comm = next;
 	sched_switch.next_pid = s->next;
 	sched_switch.next_prio = s->next_prio;
 	event.pid = s->prev;
 	event.sched_switch = &sched_switch;
 	write_ftrace(&event, s->cpu, s->ts);
+	free(prev);
+	free(next);
 }
 
 /*
@@ -289,8 +292,9 @@ static void write_waking(const struct task_waking *w)
 {
 	SchedWakingFtraceEvent waking = SCHED_WAKING_FTRACE_EVENT__INIT;
 	FtraceEvent event = FTRACE_EVENT__INIT;
+	char *comm = valid_utf8(w->comm);
 
-	waking.comm = w->comm;
+	waking.comm = comm;
 	waking.pid = w->pid;
 	waking.prio = w->prio;
 	waking.target_cpu = w->target_cpu;
@@ -298,6 +302,7 @@ static void write_waking(const struct task_waking *w)
 	event.sched_waking = &waking;
 	if (is_shown(w->cpu))
 		write_ftrace(&event, w->cpu, w->ts);
+	free(comm);
 }
 
 /* What the bits of prev_state mean depends on the kernel's release. */

@@ -219,8 +219,10 @@ int report_main(int nr_files, char **files)
 	/* Each column has a name of its own. */
 	for (i = 1; i < nr_files; i++) {
 		for (j = 0; j < i; j++) {
-			if (!strcmp(files[i], files[j]))
+			if (!strcmp(files[i], files[j])) {
 				files[i] = print_string("%s (%d)", files[i], i + 1);
+				j = -1;
+			}
 		}
 	}
 	if (nr_files > 1 && report_all(&all))

@@ -596,6 +596,15 @@ static int run(void)
 	return status;
 }
 
+/* Recordings and programs are mapped. */
+static void on_short_file(int sig __attribute__((unused)))
+{
+	static const char said[] = "trapstat: a file became shorter while it was read\n";
+
+	if (write(STDERR_FILENO, said, sizeof(said) - 1))
+		_exit(STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	bool report = argc > 1 && !strcmp(argv[1], "report");
@@ -615,9 +624,11 @@ int main(int argc, char **argv)
 		options.serve = DEFAULT_ADDRESS;
 	parse_options(argc, argv, report);
 	if (report) {
-		if (options.export)
-			return export_main(argc - optind, argv + optind);
-		return report_main(argc - optind, argv + optind);
+		signal(SIGBUS, on_short_file);
+		status = (options.export ? export_main : report_main)(argc - optind, argv + optind);
+		if (ferror(stdout))	/* where SIGPIPE is ignored */
+			die("standard output: %s", strerror(EPIPE));
+		return status;
 	}
 	status = run();
 	if (stopped_by) {
