@@ -7,6 +7,9 @@
  *
  * Needs CONFIG_KPROBE_EVENTS_ON_NOTRACE.
  */
+#include <fcntl.h>
+#include <sys/syscall.h>
+
 #include "invasive_fixture.h"
 #include "memory.h"
 
@@ -84,6 +87,50 @@ TEST_F_TIMEOUT(probed, one_by_one, 900)
 		ASSERT_EQ(0, kprobe_remove(0));
 	}
 	EXPECT_LT(5, on_path);
+}
+
+#define UNMAPPED	0x12345000ul
+
+static void open_unmapped(struct report *report, int round)
+{
+	report->failed = syscall(SYS_openat, -1, UNMAPPED, O_RDONLY) >= 0;
+}
+
+static void fault_in_handler(struct __test_metadata *_metadata, struct trace *trace)
+{
+	struct child child;
+
+	start(_metadata, &child, open_unmapped);
+	turn_on(_metadata, "traps");
+	ASSERT_EQ(0, kprobe_turn(0, true));
+	let_work(_metadata, &child, trace);
+	ASSERT_EQ(0, kprobe_turn(0, false));
+}
+
+/*
+ * The handler of a kprobe reads where nothing is mapped, and there is a second kprobe on the
+ * instruction that reads. Its single step raises the page fault, which is not recorded.
+ */
+TEST_F(probed, reentered)
+{
+	const struct trace_record *fault;
+	struct trace one, two;
+	char place[64];
+	int count;
+
+	ASSERT_EQ(0, kprobe_add_fetching("do_sys_openat2", "data=+u0($arg2):u64"));
+	fault_in_handler(_metadata, &one);
+	fault = trace_find(&one, "page_fault_entry", "address=0x12345000 * mode=kernel*");
+	ASSERT_NE(NULL, fault);
+	ASSERT_EQ(1, sscanf(strstr(fault->text, " ip="), " ip=%63[^/]", place));
+	count = trace_count(&one, "page_fault_exit", "* ip=%s/* result=FIXUP", place);
+	EXPECT_EQ(1, count);
+	TH_LOG("a second one at %s", place);
+	ASSERT_EQ(0, kprobe_add_fetching(place, "data=+u0(%si):u64"));
+	fault_in_handler(_metadata, &two);
+	EXPECT_EQ(trace_count(&one, "page_fault_exit", "address=0x12345000 *") - count,
+		  trace_count(&two, "page_fault_exit", "address=0x12345000 *"));
+	EXPECT_TRUE(trace_balanced(&two));
 }
 
 /* What is not guarded */
