@@ -4,7 +4,6 @@
  * and off, here or in another instance: what was off when it began has no exit, and the duration
  * covers the sleep.
  */
-#include <poll.h>
 #include <sched.h>
 #include <sys/uio.h>
 
@@ -56,16 +55,6 @@ static void read_own(void *address)
 	process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 }
 
-/* What the kernel's stack has where the exception is kept is not 0. */
-static void raise_sgdt_on_ones(void *address)
-{
-	struct pollfd none[30];
-
-	memset(none, 0xff, sizeof(none));
-	poll(none, ARRAY_SIZE(none), 0);
-	raise_sgdt(address);
-}
-
 static void (*raise_one)(void *address);
 
 static void raise_asleep(struct report *report, int round)
@@ -112,7 +101,7 @@ ASLEEP(switched_off, 1, 0, .before = "traps", .file = "events/traps/enable", .va
 ASLEEP(entry_switched_off, 1, 1, .before = "traps",
 	.file = "events/traps/page_fault_entry/enable", .value = "0");
 /* The handler of #GP emulates the instruction. */
-#define UMIP	.raise = raise_sgdt_on_ones, .entry = "trap_entry", .exit = "trap_exit", .text = "vector=#GP *"
+#define UMIP	.raise = raise_sgdt, .entry = "trap_entry", .exit = "trap_exit", .text = "vector=#GP *"
 ASLEEP(trap, 1, 1, UMIP, .before = "traps");
 ASLEEP(trap_switched_on, 0, 0, UMIP, .file = "events/traps/enable", .value = "1");
 ASLEEP(trap_exit_switched_on, 1, 0, UMIP, .before = "traps/trap_entry",
