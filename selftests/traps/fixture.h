@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "memory.h"
 #include "raise.h"
 #include "trace.h"
 
@@ -24,6 +25,8 @@ static inline void set_up(struct __test_metadata *_metadata)
 		SKIP(return, "needs root");
 	if (!trace_available())
 		SKIP(return, "no events/traps or no instances in tracefs");
+	if (getpagesize() != PAGE)
+		SKIP(return, "needs pages of %ld bytes", PAGE);
 	ASSERT_EQ(0, trace_create());
 }
 

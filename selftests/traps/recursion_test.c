@@ -101,6 +101,38 @@ TEST_F(recording, user_stacks)
 }
 
 /*
+ * A profiler walks that frame, too, in NMIs if the machine has them. It interrupts
+ * the recording, but is not part of it: its page faults are recorded.
+ */
+TEST_F(recording, profiled)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_CPU_CYCLES,
+		.size		= sizeof(attr),
+		.sample_period	= 50000,
+		.sample_type	= PERF_SAMPLE_CALLCHAIN,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, self->child.pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct trace trace;
+	int walks;
+
+	if (fd < 0)
+		SKIP(return, "perf has no cycles to sample");
+	ASSERT_EQ(0, trace_filter(self->child.pid, "page_fault", "common_flags & 0x48"));
+	let_work(_metadata, &self->child, &trace);
+	close(fd);
+
+	walks = trace_count(&trace, "page_fault_entry", "address=0x%lx * mode=kernel",
+			    self->child.report->address);
+	EXPECT_LT(0, walks);
+	EXPECT_EQ(walks, trace_count(&trace, "page_fault_exit",
+				     "address=0x%lx * mode=kernel result=FIXUP",
+				     self->child.report->address));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/*
  * A breakpoint in the function, until this program ends: behind its first
  * instruction, which may be a call of ftrace that the kernel would use instead.
  * Returns a file that has how often it was hit, or -1.

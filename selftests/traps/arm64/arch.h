@@ -5,7 +5,7 @@
 #ifndef _TRAPS_ARM64_ARCH_H
 #define _TRAPS_ARM64_ARCH_H
 
-/* What comes at any time: the first use of SVE by a library */
+/* What comes at any time: the use of SVE by a library */
 #define ORDINARY_TRAP	"vector != 25"
 
 static inline void allow_misaligned(void)

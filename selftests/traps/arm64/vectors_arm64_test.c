@@ -93,6 +93,22 @@ static void break_kernel(void)
 	close(fd);
 }
 
+/* Behind what may be a call of ftrace */
+static void probe_kernel(void)
+{
+	struct perf_event_attr attr = {
+		.type		= perf_type("kprobe"),
+		.size		= sizeof(attr),
+		.kprobe_func	= (unsigned long)"__arm64_sys_getppid",
+		.probe_offset	= 8,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	unable = fd < 0;
+	syscall(SYS_getppid);
+	close(fd);
+}
+
 static void read_counter(void)
 {
 	unable = prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
@@ -103,7 +119,9 @@ static void read_counter(void)
 /* With another length of the vectors there has been no use of them yet. */
 static void use_sve(void)
 {
-	unable = prctl(PR_SVE_SET_VL, trap_round % 2 ? 16 : 32) < 0;
+	int length = prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK;
+
+	unable = (prctl(PR_SVE_SET_VL, length == 16 ? 32 : 16) & PR_SVE_VL_LEN_MASK) == length;
 	if (!unable)
 		raise_sve();
 }
@@ -176,7 +194,8 @@ VARIANT(sys64_ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x1
 VARIANT(sys64_cntvct, read_counter, SIGSEGV, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x34f801),
 	.ip = { raise_cntvct_ip }, .resume = raise_cntvct_resume, .absent = "no PR_SET_TSC");
 VARIANT(sve, use_sve, 0, "SVE", 0x19, .error_code = ESR(0x19UL, 0), .result = "HANDLED",
-	.ip = { raise_sve_ip }, .absent = "the CPU or the kernel has no SVE");
+	.ip = { raise_sve_ip }, .filter = "vector == 25",
+	.absent = "no SVE, or vectors of one length only");
 VARIANT(sme, use_sme, 0, "SME", 0x1d, .error_code = ESR(0x1dUL, 0), .result = "HANDLED",
 	.ip = { raise_sme_ip }, .absent = "the CPU or the kernel has no SME");
 VARIANT(pc_align, raise_pc, SIGBUS, "PC_ALIGN", 0x22, .error_code = ESR(0x22UL, 0),
@@ -202,5 +221,9 @@ VARIANT(brk64, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
 VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
 	.result = "CONSUMED", .ip = { raise_probed_ip }, .step = "SOFTSTP_LOW",
 	.absent = "perf has no uprobes");
+VARIANT(kernel_brk64, probe_kernel, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 4),
+	.result = "CONSUMED", .mode = "kernel", .ip = { "" },
+	.shown = "__arm64_sys_getppid+0x8/0x*",
+	.step = "BRK64 mode=kernel error_code=0xf2000006", .absent = "perf has no kprobes");
 
 TEST_HARNESS_MAIN
