@@ -11,8 +11,11 @@ check ~ /^kselftest/ && /BUG: KCSAN/ { next }
 # What the test is about.
 check == "kselftest-x86_64-qemu-oops" && /BUG: kernel NULL pointer dereference|Oops: Oops: 0002|lkdtm_WARNING[+]|Oops: invalid opcode/ { next }
 
-# QEMU's TCG takes some of the code that stress-ng makes up for an access of the kernel.
-check == "loads-opcode" && /BUG: unable to handle page fault|Oops: Oops: 0000/ { next }
+# QEMU's TCG takes some of the code that stress-ng makes up, in user mode, for an access of
+# the kernel.
+check == "loads-opcode" && /BUG: unable to handle page fault|Oops: Oops: 0000/ { oops = oops $0 "\n"; next }
+/RIP: 00(33|23):/ { oops = "" }
+oops && /RIP: / { printf "%s", oops; oops = "" }
 
 # Of a timer that CPU hotplug left queued: the kernel's deadline server, now and then.
 check ~ /^kselftest/ && /WARNING:.* hrtimer_forward[+]/ { held = $0; next }
@@ -24,7 +27,7 @@ check == "faults-allocation" && /WARNING:.* tracepoint_probe_unregister[+]/ { he
 /tracing_stop_cmdline_record/ { held = "" }
 
 held && /end trace/ { print held; held = "" }
-END { if (held) print held }
+END { printf "%s", oops; if (held) print held }
 
 /WARNING:|BUG:|Oops|suspicious RCU|rcu:.*(stall|detected)/
 # Of its command line.
