@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
@@ -25,6 +26,7 @@
 #define MAX_IMAGES	512
 #define MAX_NAME	1024
 #define MAX_SYMBOLS	(1U << 20)	/* of a file, and of all that are kept: some 100 MB */
+#define MAX_READING	5.0		/* files, in s of a CPU; then a tenth of it */
 #define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
 
 struct symbol {
@@ -55,6 +57,7 @@ struct image {
 static struct tep_handle *kernel;
 static void *images;
 static size_t nr_images, nr_all_symbols;
+static double reading;		/* for how long, less a tenth of the time since */
 static struct image *unused;	/* for the longest time, or without a build ID */
 static find_place find;
 
@@ -519,12 +522,26 @@ void symbols_forget(void)
 		;
 }
 
+/* Anybody may run many programs with a million symbols each, more than are kept. */
+static bool may_read(void)
+{
+	static double before;
+	double now = clock_now();
+
+	reading -= (now - before) / 10;
+	if (reading < 0)
+		reading = 0;
+	before = now;
+	return find != maps_find || reading < MAX_READING;
+}
+
 /* A file that was not found may be where another task is. */
 static struct image *get_image(const struct place *place)
 {
 	static uint64_t uses;
 	struct image key = { .id = place->map->id, .name = (char *)place->name };
 	struct image **found = tfind(&key, &images, compare_images), *image;
+	clock_t begin;
 
 	if (found) {
 		image = *found;
@@ -538,10 +555,12 @@ static struct image *get_image(const struct place *place)
 			die("out of memory");
 	}
 	image->used = ++uses;
-	if (!image->found && image->tid != place->tid) {
+	if (!image->found && image->tid != place->tid && may_read()) {
+		begin = clock();
 		image->tid = place->tid;
 		image->place = place;
 		read_image(image);
+		reading += (clock() - begin) / (double)CLOCKS_PER_SEC;
 		while (nr_all_symbols > MAX_SYMBOLS && nr_images > 1)
 			drop(find_unused);
 	}
