@@ -21,6 +21,7 @@
 
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
 #define HASH		1024
+#define MAX_NEW_MAPS	65536		/* what the kernel lets a process have, if not told */
 
 /* Sorted and without overlaps. A child has those of its parent until one of both changes them. */
 struct maps {
@@ -35,6 +36,7 @@ struct maps {
 struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
+	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
 };
@@ -270,6 +272,23 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 	add_map(maps, new);
 }
 
+/*
+ * A process that maps and unmaps all the time, at other addresses, would take all memory: forget
+ * what it has had until /proc tells the rest. No address has an owner until then.
+ */
+static void drop_maps(struct space *space)
+{
+	const struct map all = { .end = UINT64_MAX, .name = "",
+				 .protection = PROT_READ | PROT_WRITE | PROT_EXEC };
+
+	maps_put(space->maps);
+	maps_put(space->mixed);
+	space->maps = maps_new();
+	space->mixed = NULL;
+	space->read = false;
+	add_mixed(space, &all, &all);
+}
+
 /* The process may have none of its maps any more. */
 static void set_old(struct space *space)
 {
@@ -418,6 +437,7 @@ static void read_proc(struct space *space, pid_t tid)
 		if (options.record && new->protection & PROT_EXEC && new->id.inode)
 			identify(tid, new);
 	}
+	space->nr_read = maps->nr;
 	maps_put(maps);
 }
 
@@ -525,6 +545,7 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid)
 	if (task->space != from) {
 		maps_put(task->space->maps);
 		task->space->maps = from->maps;
+		task->space->nr_read = from->nr_read;
 		from->maps->users++;
 	}
 	if (before) {
@@ -617,8 +638,11 @@ void maps_add(pid_t pid, struct map *map)
 {
 	struct task *task = *find_task(pid);
 
-	if (task)
-		add_to_space(task->space, map, false);
+	if (!task)
+		return;
+	add_to_space(task->space, map, false);
+	if (task->space->maps->nr > task->space->nr_read + MAX_NEW_MAPS)
+		drop_maps(task->space);
 }
 
 /* Read all running processes, because they may end before they are shown. */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
@@ -25,6 +26,7 @@
 #define MAX_IMAGES	512
 #define MAX_NAME	1024
 #define MAX_SYMBOLS	(1U << 20)	/* of a file, and of all that are kept: some 100 MB */
+#define MAX_READING	5.0		/* files, in s of a CPU; then a tenth of it */
 #define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
 
 struct symbol {
@@ -55,6 +57,7 @@ struct image {
 static struct tep_handle *kernel;
 static void *images;
 static size_t nr_images, nr_all_symbols;
+static double reading;		/* for how long, less a tenth of the time since */
 static struct image *unused;	/* for the longest time, or without a build ID */
 static find_place find;
 
@@ -85,11 +88,58 @@ void symbols_live(void)
 	free(text);
 }
 
+/* Does it belong to one who could do to trapstat what he wants? */
+static bool is_own(const struct stat *status)
+{
+	return !status->st_uid || status->st_uid == geteuid();
+}
+
 /*
- * Whether @elf does not take more memory for its names than it should. Anybody may run a file that
- * is nearly empty and says that it has gigabytes of symbols. xz packs them that well, too: minidebuginfo.
+ * Whether @elf does not take more memory for its names and build ID than it should. Anybody may run
+ * a file that is nearly empty and says that it has gigabytes of symbols. If it has no section of
+ * them, libdwfl takes their number from elsewhere.
  */
-static bool is_modest(int fd, Elf *elf)
+static bool is_modest(Elf *elf)
+{
+	const size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+	bool dynamic = false, symbols = false;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Phdr segment;
+	size_t i, nr;
+
+	if (elf_getphdrnum(elf, &nr))
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, i, &segment) ||
+		    (segment.p_type == PT_NOTE && segment.p_filesz > MAX_STRINGS))
+			return false;
+		dynamic |= segment.p_type == PT_DYNAMIC;
+	}
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			return false;
+		switch (header.sh_type) {
+		case SHT_SYMTAB:
+		case SHT_DYNSYM:
+			symbols = true;
+			if (header.sh_entsize != size || header.sh_size / size > MAX_SYMBOLS ||
+			    header.sh_flags & SHF_COMPRESSED)
+				return false;
+			break;
+		case SHT_STRTAB:
+		case SHT_NOTE:
+		case SHT_SYMTAB_SHNDX:
+			if (header.sh_size > MAX_STRINGS || header.sh_flags & SHF_COMPRESSED)
+				return false;
+			break;
+		}
+	}
+	return symbols || !dynamic;
+}
+
+/* The same of what libdwfl finds by name. xz packs gigabytes of symbols well: minidebuginfo. */
+static bool has_modest_names(int fd, Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	struct stat status;
@@ -100,31 +150,74 @@ static bool is_modest(int fd, Elf *elf)
 	if (fstat(fd, &status) || elf_getshdrstrndx(elf, &names))
 		return false;
 	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header))
-			return false;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && !strcmp(name, ".gnu_debugdata") && status.st_uid && status.st_uid != geteuid())
-			return false;
-		if ((header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    header.sh_size / sizeof(Elf32_Sym) > MAX_SYMBOLS)
-			return false;
-		if (header.sh_type == SHT_STRTAB && header.sh_size > MAX_STRINGS)
+		name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		if (!name || strncmp(name, ".gnu", 4))
+			continue;
+		if (header.sh_size > MAX_STRINGS ||
+		    (!strcmp(name, ".gnu_debugdata") && !is_own(&status)))
 			return false;
 	}
 	return true;
 }
 
+/*
+ * elf_begin() has memory for all sections. A file that says it has 0 of them, or most segments,
+ * tells elsewhere how many millions there are.
+ */
+static bool has_few_headers(int fd)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr half;
+		Elf64_Ehdr full;
+	} header;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return false;
+	if (header.ident[EI_CLASS] == ELFCLASS32)
+		return header.half.e_shnum && header.half.e_phnum != PN_XNUM;
+	return header.full.e_shnum && header.full.e_phnum != PN_XNUM;
+}
+
+static Elf *begin_elf(int fd)
+{
+	/* not mapped: a file that becomes shorter would end trapstat by a SIGBUS */
+	Elf *elf = has_few_headers(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+
+	if (elf && !is_modest(elf)) {
+		elf_end(elf);
+		elf = NULL;
+	}
+	return elf;
+}
+
+/*
+ * open() of a device may do something, that of a fifo waits for a writer, and so may reading from
+ * a file of /proc or tracefs, which has no size.
+ */
+static int open_regular(const char *path)
+{
+	int fd = -1, name = open(path, O_PATH | O_CLOEXEC);
+	struct stat status;
+	char *same;
+
+	if (name < 0)
+		return -1;
+	if (!fstat(name, &status) && S_ISREG(status.st_mode) && status.st_size) {
+		same = print_string("/proc/self/fd/%d", name);
+		fd = open(same, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		free(same);
+	}
+	close(name);
+	return fd;
+}
+
 static int open_elf(const char *path, Elf **elf)
 {
-	struct stat status;
-	int fd = -1;
+	int fd = open_regular(path);
 
 	elf_version(EV_CURRENT);
-	/* open() of a device may do something; O_NONBLOCK: or wait for the writer of a fifo */
-	if (!stat(path, &status) && S_ISREG(status.st_mode))
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* not mapped: a file that becomes shorter would end trapstat by a SIGBUS */
-	*elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	*elf = fd >= 0 ? begin_elf(fd) : NULL;
 	return fd;
 }
 
@@ -181,7 +274,7 @@ static int open_same(const struct image *image, char *path, char **name, Elf **e
 {
 	int fd = open_elf(path, elf);
 
-	if (*elf && is_same(image, fd, *elf) && is_modest(fd, *elf)) {
+	if (*elf && is_same(image, fd, *elf) && has_modest_names(fd, *elf)) {
 		*name = path;
 		return fd;
 	}
@@ -220,14 +313,64 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 	return dwfl_build_id_find_elf(module, data, name, base, file_name, elf);
 }
 
-/* The file with the symbols of one that has none */
+/* Takes over @path. Anybody may run a program with anything beside it. */
+static int open_beside(Dwfl_Module *module, char *path, char **found)
+{
+	char *folder = print_string("%.*s", (int)(strrchr(path, '/') - path), path);
+	const unsigned char *build_id;
+	struct file_id id;
+	struct stat status;
+	GElf_Addr address;
+	Elf *elf = NULL;
+	int fd = -1, size = dwfl_module_build_id(module, &build_id, &address);
+
+	if (!stat(folder, &status) && is_own(&status) && !(status.st_mode & S_IWOTH))
+		fd = open_elf(path, &elf);
+	free(folder);
+	if (elf && !fstat(fd, &status) && is_own(&status) && read_build_id(elf, &id) &&
+	    size == (int)id.build_id_size && !memcmp(build_id, id.build_id, size)) {
+		elf_end(elf);
+		*found = path;
+		return fd;
+	}
+	close_elf(fd, &elf);
+	free(path);
+	return -1;
+}
+
+/* @link: the name of the debug file, if @file has one */
+static int find_beside(Dwfl_Module *module, const char *file, const char *link, char **found)
+{
+	static const char * const folders[] = { "", ".debug/" };
+	const char *name = file ? strrchr(file, '/') : NULL;
+	unsigned int i;
+	int fd = -1;
+
+	if (!name++ || (link && strchr(link, '/')))
+		return -1;
+	for (i = 0; i < 2 && fd < 0; i++)
+		fd = open_beside(module, print_string("%.*s%s%s%s", (int)(name - file), file,
+						      folders[i], link ?: name,
+						      link ? "" : ".debug"), found);
+	return fd;
+}
+
+/*
+ * The file with the symbols of one that has none. libdwfl may look for its build ID, but not for
+ * its name, for it opens whatever has that.
+ */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word sum, char **found)
 {
-	int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, sum, found);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	int fd = find_beside(module, file, link, found);
+	Elf *elf;
 
-	if (fd >= 0 && !is_modest(fd, elf)) {
+	(void)sum;
+	if (fd >= 0)
+		return fd;
+	fd = dwfl_standard_find_debuginfo(module, data, name, base, NULL, NULL, 0, found);
+	elf = fd >= 0 ? begin_elf(fd) : NULL;
+	if (fd >= 0 && !elf) {
 		close(fd);
 		free(*found);
 		*found = NULL;
@@ -379,12 +522,26 @@ void symbols_forget(void)
 		;
 }
 
+/* Anybody may run many programs with a million symbols each, more than are kept. */
+static bool may_read(void)
+{
+	static double before;
+	double now = clock_now();
+
+	reading -= (now - before) / 10;
+	if (reading < 0)
+		reading = 0;
+	before = now;
+	return find != maps_find || reading < MAX_READING;
+}
+
 /* A file that was not found may be where another task is. */
 static struct image *get_image(const struct place *place)
 {
 	static uint64_t uses;
 	struct image key = { .id = place->map->id, .name = (char *)place->name };
 	struct image **found = tfind(&key, &images, compare_images), *image;
+	clock_t begin;
 
 	if (found) {
 		image = *found;
@@ -398,10 +555,12 @@ static struct image *get_image(const struct place *place)
 			die("out of memory");
 	}
 	image->used = ++uses;
-	if (!image->found && image->tid != place->tid) {
+	if (!image->found && image->tid != place->tid && may_read()) {
+		begin = clock();
 		image->tid = place->tid;
 		image->place = place;
 		read_image(image);
+		reading += (clock() - begin) / (double)CLOCKS_PER_SEC;
 		while (nr_all_symbols > MAX_SYMBOLS && nr_images > 1)
 			drop(find_unused);
 	}

@@ -9,6 +9,7 @@
  *			TID that touches one of B there
  *        owners lost A B	touches a page of A, waits for the file "go", maps and unmaps more
  *			than trapstat's ring of one CPU takes, and touches 400 pages of B there
+ *        owners churn NUMBER	maps and unmaps NUMBER pages, each elsewhere, and touches none
  *        owners fork SECONDS	has children, each of which touches 20 pages
  */
 #define _GNU_SOURCE
@@ -94,6 +95,15 @@ int main(int argc, char **argv)
 		for (i = 0; i < 20000; i++)
 			munmap(map(NULL, NULL, 1), PAGE);
 		touch(map(argv[3], start, 400), 400);
+		break;
+	case 'c':
+		for (i = 0; i < atoi(argv[2]); i++) {
+			start = (void *)(0x100000000000 + 2 * i * PAGE);
+			munmap(mmap(start, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				    -1, 0), PAGE);
+			if (i % 100 == 0)
+				usleep(1000);		/* for trapstat's ring */
+		}
 		break;
 	case 'f':
 		while (time(NULL) < end) {
