@@ -196,6 +196,9 @@ char *flags_name(unsigned int flags);
 /* trapstat.c */
 double clock_now(void);		/* CLOCK_MONOTONIC, s */
 void restore_signals(void);
+bool sleep_ms(unsigned int ms);
+int end_child(pid_t pid, int signal, double patience, long long (*progress)(void));
+void end_if_signaled(void);
 void write_begins(void);
 void write_ends(void);
 
