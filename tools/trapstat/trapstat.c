@@ -377,6 +377,16 @@ static void check_cpus(void)
 	}
 }
 
+static void check_tables(void)
+{
+	enum table table;
+
+	for (table = 0; table < TABLES; table++) {
+		if (options.table[table] && table_empty(table))
+			bad_usage("%s", table_empty(table));
+	}
+}
+
 static double read_at;	/* when the counts were read: the end of an interval, and begin of the next */
 
 static void read_counts(bool last)
@@ -638,6 +648,7 @@ static int run(void)
 	instance_remove_dead();
 	find_cpus();
 	check_cpus();
+	check_tables();
 	if (options.screen)
 		screen_choose();
 	start_names();

@@ -228,6 +228,7 @@ void hist_stop(void);
 /* tasks.c: the processes of -p, and who they are */
 const char *tasks_unknown(void);
 const char *table_unknown(enum table table);
+const char *table_empty(enum table table);
 void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);
