@@ -67,10 +67,10 @@ static void replace_symbols(const char *copy)
  */
 static void run(char **argv, int lock)
 {
-	char *symbols = print_string("%s.kallsyms.trapstat", target);
+	char *symbols = print_string("%s.kallsyms.%d.trapstat", target, getpid());
 	int null = open("/dev/null", O_RDWR);
 
-	unlink(symbols);	/* of a run that was killed */
+	unlink(symbols);	/* of a killed run with this PID */
 	if (copy_symbols(symbols))
 		replace_symbols(symbols);
 	free(symbols);
@@ -116,8 +116,8 @@ static void choose_target(void)
 	close(fd);
 	if (!exists || !S_ISREG(stat.st_mode))
 		return;
-	target = print_string("%s.trapstat", file);
-	unlink(target);		/* of a run that was killed */
+	target = print_string("%s.%d.trapstat", file, getpid());
+	unlink(target);		/* of a killed run with this PID */
 	fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || fchown(fd, stat.st_uid, stat.st_gid) || fchmod(fd, stat.st_mode & 07777))
 		die("%s: %s", target, strerror(errno));
