@@ -3,7 +3,8 @@
  * instance.c - the life of trapstat's tracing instances
  *
  * An instance is called trapstat-PID, and its directory is locked (flock) while its owner
- * lives: an instance that can be locked is left by a dead run. To make or remove one,
+ * lives: an instance that can be locked is left by a dead run. The sticky bit, which has no
+ * other use there, tells it from one that somebody else has called so. To make or remove one,
  * trapstat locks the parent directory, so that nobody sees an instance before its lock.
  */
 #include <dirent.h>
@@ -13,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
 #define PREFIX	"trapstat-"
+#define MARK	(S_ISVTX | 0700)
 
 static struct own {
 	struct tracefs_instance	*instance;
@@ -61,15 +64,11 @@ static int lock_parent(void)
 	return fd;
 }
 
-static bool is_ours(const char *name)
+static bool is_marked(int fd)
 {
-	size_t digits;
+	struct stat stat;
 
-	if (strncmp(name, PREFIX, strlen(PREFIX)))
-		return false;
-	name += strlen(PREFIX);
-	digits = strspn(name, "0123456789");
-	return digits && (!name[digits] || !strcmp(name + digits, "-record"));
+	return !fstat(fd, &stat) && (stat.st_mode & 07777) == MARK;
 }
 
 /* Instances that their owner or the kernel still uses stay. */
@@ -80,13 +79,13 @@ static int remove_if_dead(const char *name, void *data)
 	int fd;
 
 	(void)data;
-	if (!is_ours(name))
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
 		return 0;
 	instance = tracefs_instance_alloc(NULL, name);
 	dir = instance ? tracefs_instance_get_dir(instance) : NULL;
 	fd = dir ? lock_directory(dir, LOCK_EX | LOCK_NB) : -1;
 	if (fd >= 0) {
-		if (!tracefs_instance_destroy(instance))
+		if (is_marked(fd) && !tracefs_instance_destroy(instance))
 			note("removed %s, left by a run that was killed", dir);
 		close(fd);
 	}
@@ -118,7 +117,7 @@ struct tracefs_instance *instance_create(const char *suffix, int *lock)
 	nr_own++;
 	dir = tracefs_instance_get_dir(new->instance);
 	new->lock = dir ? lock_directory(dir, LOCK_EX | LOCK_NB) : -1;
-	if (new->lock < 0)
+	if (new->lock < 0 || fchmod(new->lock, MARK))
 		die("cannot lock the instance %s: %s", name, strerror(errno));
 	if (lock)
 		*lock = new->lock;

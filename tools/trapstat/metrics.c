@@ -272,7 +272,7 @@ void metrics_begin(struct sample *counts)
 /* Whoever reads the file sees all of the old one or all of the new one. */
 bool metrics_save(const char *path, const struct sample *counts)
 {
-	char *temporary = print_string("%s.trapstat", path);
+	char *temporary = print_string("%s.%d.trapstat", path, getpid());
 	const char *end = strrchr(path, '.');
 	bool saved = false;
 	FILE *file = NULL;
@@ -281,7 +281,7 @@ bool metrics_save(const char *path, const struct sample *counts)
 
 	if (!lstat(path, &old) && !S_ISREG(old.st_mode))
 		errno = ENOTSUP;
-	else if (!unlink(temporary) || errno == ENOENT)		/* of a run that was killed */
+	else if (!unlink(temporary) || errno == ENOENT)		/* of a killed run with this PID */
 		fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd >= 0)
 		file = fdopen(fd, "w");

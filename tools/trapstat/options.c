@@ -149,7 +149,7 @@ static void check_use(const char *given, bool report, bool command)
 	const bool *table = options.table;
 	bool keys = options.screen || table[TASKS] || table[ADDRESSES] || table[FROM];
 	const struct { char letter; bool used; const char *only; } uses[] = {
-		{ 'S', keys, "-t, -a or -s" },
+		{ 'S', keys, options.metrics ? "-g cgroup" : "-t, -a or -s" },
 		{ 'n', keys || table[WORST], report ? "-t, -a, -s or -w" : "-t, -a or -s" },
 		{ 'g', options.screen || table[TASKS], "-t" },
 		{ 'm', options.record, "-o" },
@@ -300,7 +300,9 @@ void parse_options(int argc, char **argv, bool report)
 			output_flush();
 			exit(0);
 		case ':':
-			bad_usage("-%c needs an argument: see trapstat -h", optopt);
+			if (strncmp(word, "--", 2))
+				bad_usage("-%c needs an argument: see trapstat -h", optopt);
+			bad_usage("%s needs an argument: see trapstat -h", word);
 		default:
 			if (strncmp(word, "--", 2))
 				bad_usage("there is no option -%c: see trapstat -h", optopt);

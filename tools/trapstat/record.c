@@ -21,8 +21,7 @@
 #include "trapstat.h"
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
-
-#define PATIENCE	500	/* of 10 ms: later, another signal ends trace-cmd at once */
+#define HANGS	30	/* s: trace-cmd is killed that writes nothing so long */
 
 static struct tracefs_instance *instance;
 static pid_t recorder;		/* and its process group: a child of it for each CPU */
@@ -68,10 +67,10 @@ static void replace_symbols(const char *copy)
  */
 static void run(char **argv, int lock)
 {
-	char *symbols = print_string("%s.kallsyms.trapstat", target);
+	char *symbols = print_string("%s.kallsyms.%d.trapstat", target, getpid());
 	int null = open("/dev/null", O_RDWR);
 
-	unlink(symbols);	/* of a run that was killed */
+	unlink(symbols);	/* of a killed run with this PID */
 	if (copy_symbols(symbols))
 		replace_symbols(symbols);
 	free(symbols);
@@ -117,12 +116,35 @@ static void choose_target(void)
 	close(fd);
 	if (!exists || !S_ISREG(stat.st_mode))
 		return;
-	target = print_string("%s.trapstat", file);
-	unlink(target);		/* of a run that was killed */
+	target = print_string("%s.%d.trapstat", file, getpid());
+	unlink(target);		/* of a killed run with this PID */
 	fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || fchown(fd, stat.st_uid, stat.st_gid) || fchmod(fd, stat.st_mode & 07777))
 		die("%s: %s", target, strerror(errno));
 	close(fd);
+}
+
+/* The file of a CPU that trace-cmd makes a part of @target at the end */
+static char *part_of(long cpu)
+{
+	return print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
+}
+
+/* The bytes that are in files. Not the same while trace-cmd works */
+static long long written(void)
+{
+	long cpu = sysconf(_SC_NPROCESSORS_CONF);
+	struct stat stat_of;
+	long long sum;
+	char *path;
+
+	sum = stat(target, &stat_of) ? 0 : stat_of.st_size;
+	while (cpu--) {
+		path = part_of(cpu);
+		sum += stat(path, &stat_of) ? 0 : stat_of.st_size;
+		free(path);
+	}
+	return sum;
 }
 
 /* What trace-cmd leaves if it fails: its children, which keep the instance, and files */
@@ -139,7 +161,7 @@ static void discard(void)
 		usleep(10000);
 	recorder = 0;
 	while (cpu--) {
-		path = print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
+		path = part_of(cpu);
 		unlink(path);
 		free(path);
 		/* so trace-cmd calls those of the buffer that it does not record, in 3.1.6 */
@@ -209,15 +231,15 @@ void record_start(const pid_t *pids, size_t nr)
 	if (!recorder)
 		run(argv, lock);
 	while (!is_recording()) {
-		if (++tries == TRIES)
+		if (sleep_ms(10) || ++tries == TRIES)
 			kill(recorder, SIGKILL);
 		if (waitpid(recorder, &status, WNOHANG) == recorder) {
 			discard();
+			end_if_signaled();
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 				die("-o needs trace-cmd: install it");
 			die("%s: trace-cmd does not record into it", options.record);
 		}
-		usleep(10000);
 	}
 	ends = epoll_create1(EPOLL_CLOEXEC);
 	tasks_each(&recorder, 1, watch);
@@ -286,32 +308,18 @@ static bool is_complete(void)
 	return events;
 }
 
-static bool told_again(void)
-{
-	sigset_t pending;
-
-	sigpending(&pending);
-	return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM);
-}
-
 /* Returns whether the file has all events. */
 bool record_stop(void)
 {
 	unsigned long long lost;
-	int status, tries;
+	int status;
 
 	if (!recorder)
 		return true;
 	/* before trace-cmd ends, because it then removes the instance */
 	tracefs_trace_off(instance);
 	lost = lost_events();
-	kill(recorder, SIGINT);
-	/* as long as it takes to write the file, unless another signal comes */
-	for (tries = 0; waitpid(recorder, &status, WNOHANG) != recorder; tries++) {
-		if (tries >= PATIENCE && told_again())
-			kill(recorder, SIGKILL);
-		usleep(10000);
-	}
+	status = end_child(recorder, SIGINT, HANGS, written);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !is_complete()) {
 		fail(status);
 		return false;

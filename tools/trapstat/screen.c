@@ -394,9 +394,9 @@ static enum screen_act count_anew(const struct sample *sample)
 	return SCREEN_RESTART;
 }
 
-static bool is_unknown(enum table table)
+static bool is_useless(enum table table)
 {
-	const char *why = table_unknown(table);
+	const char *why = table_unknown(table) ?: table_empty(table);
 
 	if (why)
 		note("%s", why);
@@ -408,7 +408,7 @@ static enum screen_act change_view(const struct view *new, const struct sample *
 	const bool *counted = options.table;
 	bool same;
 
-	if (is_unknown(new->table))
+	if (is_useless(new->table))
 		return SCREEN_GO_ON;
 	view = new;
 	order = &orders[view - views];
@@ -425,7 +425,7 @@ static enum screen_act change_group(const struct sample *sample)
 	do {
 		options.group = (options.group + 1) % GROUPS;
 	} while ((sample->no_flags && options.group != THREAD && options.group != COMMAND) ||
-		 is_unknown(TASKS));
+		 is_useless(TASKS));
 	memset(order, 0, sizeof(*order));	/* other columns */
 	return count_anew(sample);
 }

@@ -221,6 +221,16 @@ const char *table_unknown(enum table table)
 	return NULL;
 }
 
+/* Returns why -e leaves nothing for @table, or NULL. */
+const char *table_empty(enum table table)
+{
+	if (table == ADDRESSES && options.some_vectors && !options.vectors[VECTOR_PF])
+		return "-a: only page faults have a page: give #PF to -e, or leave -e out";
+	if (table == FROM && options.some_vectors && !memchr(options.vectors, true, VECTOR_NONE))
+		return "-s: no instruction raises mm_fault: give others to -e, too, or leave -e out";
+	return NULL;
+}
+
 static int add_cgroup(const char *path, const struct stat *stat, int type, struct FTW *ftw)
 {
 	(void)ftw;

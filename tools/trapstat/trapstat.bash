@@ -1,5 +1,5 @@
 # Completion of trapstat(8) for bash.
-# shellcheck shell=bash disable=SC2207
+# shellcheck shell=bash
 
 _trapstat() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
@@ -11,9 +11,9 @@ _trapstat() {
 			if declare -F _command_offset >/dev/null; then
 				_command_offset $((i + 1))
 			elif ((i + 1 == COMP_CWORD)); then
-				COMPREPLY=($(compgen -c -- "$current"))
+				mapfile -t COMPREPLY < <(compgen -c -- "$current")
 			else
-				COMPREPLY=($(compgen -f -- "$current"))
+				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 			fi
 			return
 		fi
@@ -23,17 +23,17 @@ _trapstat() {
 	[[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]] && options='-a -C -d -e -f -g -h -l -n -p -S -s -t -v --no-bpf --lines --help'
 
 	case $previous in
-	-o | --openmetrics) COMPREPLY=($(compgen -f -- "$current")) ;;
-	-p) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current")) ;;
-	-g) COMPREPLY=($(compgen -W 'thread process command user cgroup' -- "$current")) ;;
+	-o | --openmetrics) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+	-p) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current") ;;
+	-g) mapfile -t COMPREPLY < <(compgen -W 'thread process command user cgroup' -- "$current") ;;
 	-C | -e | -i | -m | -n | -S | -w) COMPREPLY=() ;;
 	*)
 		if [[ $current == -* ]]; then
-			COMPREPLY=($(compgen -W "$options" -- "$current"))
+			mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
 		elif [[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]]; then
-			COMPREPLY=($(compgen -f -- "$current"))
+			mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		elif ((COMP_CWORD == 1)); then
-			COMPREPLY=($(compgen -W 'report serve top' -- "$current"))
+			mapfile -t COMPREPLY < <(compgen -W 'report serve top' -- "$current")
 		fi
 		;;
 	esac

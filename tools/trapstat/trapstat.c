@@ -23,6 +23,8 @@
 
 #define MAX_FDS		(MAX_CPUS + MAX_PIDS + 8)
 #define PATIENCE	1	/* s: how long who reads the output may take after a signal */
+#define GRACE		5	/* s: how long the command may take to end */
+#define TOGETHER	1	/* s: signals of one stop, as timeout(1) sends two */
 #define DEFAULT_ADDRESS	"127.0.0.1:10414"
 #define TICK		1.0	/* s: how often the kernel's histograms are read, at least */
 #define MAX_GONE	4096	/* tasks that have ended, and are remembered until counts are read */
@@ -30,7 +32,9 @@
 static unsigned int nr_cpus;
 static char **columns;
 static volatile sig_atomic_t stopped_by, by_terminal;
+static double signaled_at;
 static pid_t child, self;
+static bool child_runs;
 static struct tracefs_instance *instance;	/* of the histograms; NULL: BPF counts */
 static char *source;
 static struct sample current, total;
@@ -41,11 +45,20 @@ static sigset_t inherited_mask, waiting_mask;
 static volatile sig_atomic_t writing;
 static struct rlimit inherited_files;
 
+double clock_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (signal != SIGCHLD) {
 		stopped_by = signal;
+		signaled_at = clock_now();
 		by_terminal = info->si_code == SI_KERNEL;
 		if (writing)
 			alarm(PATIENCE);
@@ -57,6 +70,8 @@ static void give_up(int alarm)
 {
 	int by = stopped_by ? stopped_by : alarm;
 
+	if (child)
+		kill(child, by);
 	signal(by, SIG_DFL);
 	raise(by);
 }
@@ -177,19 +192,63 @@ static void clean_up(void)
 	if (getpid() != self)
 		return;
 	screen_close();
-	if (child)
-		kill(child, SIGTERM);
+	if (child)	/* one that waits for command_go() blocks signals */
+		end_child(child, child_runs ? SIGTERM : SIGKILL, GRACE, NULL);
+	child = 0;
 	record_stop();
 	bpf_stop();
 	instance_destroy_all();
 }
 
-double clock_now(void)
+/* So that the parent sees which signal ended trapstat */
+static void die_of_signal(void)
 {
-	struct timespec time;
+	sigset_t none;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
+	signal(stopped_by, SIG_DFL);
+	sigemptyset(&none);
+	raise(stopped_by);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Sleep, at most until a signal. Returns whether one has come that ends trapstat. */
+bool sleep_ms(unsigned int ms)
+{
+	const struct timespec time = { .tv_nsec = ms * 1000000 };
+
+	ppoll(NULL, 0, &time, &waiting_mask);
+	return stopped_by;
+}
+
+/*
+ * End @pid by @signal. Another signal to trapstat, or @patience seconds in which @progress stays
+ * the same, end it by SIGKILL. Returns its status.
+ */
+int end_child(pid_t pid, int signal, double patience, long long (*progress)(void))
+{
+	double begin = clock_now(), deadline = begin + patience;
+	long long before = 0, now = 0;
+	int status = 0;
+
+	for (kill(pid, signal); !waitpid(pid, &status, WNOHANG); sleep_ms(100)) {
+		if (progress)
+			now = progress();
+		if (now != before)
+			deadline = clock_now() + patience;
+		before = now;
+		if (clock_now() > deadline || signaled_at > begin + TOGETHER)
+			kill(pid, SIGKILL);
+	}
+	return status;
+}
+
+/* Where nothing is counted yet */
+void end_if_signaled(void)
+{
+	if (!stopped_by)
+		return;
+	clean_up();
+	die_of_signal();
 }
 
 /* SIGCHLD is not only of the command. */
@@ -201,11 +260,18 @@ static bool has_ended(pid_t pid)
 	       info.si_pid == pid;
 }
 
-/* The command's own terminal has sent it the same signal. */
+/*
+ * The command's own terminal has sent it the same signal. Of the others, the first is for the
+ * command, and a later one ends it.
+ */
 static void pass_on_signal(void)
 {
-	if (!by_terminal)
-		kill(child, stopped_by);
+	static double passed_at;
+
+	if (!by_terminal) {
+		kill(child, passed_at && signaled_at > passed_at + TOGETHER ? SIGKILL : stopped_by);
+		passed_at = passed_at ?: signaled_at;
+	}
 	stopped_by = 0;
 }
 
@@ -239,10 +305,10 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 		serve = serve_timeout();
 		if (serve >= 0 && (!next || clock_now() + serve < next))
 			next = clock_now() + serve;
-		left = next - clock_now() > 0 ? next - clock_now() : 0;
+		left = !stopped_by && next > clock_now() ? next - clock_now() : 0;
 		timeout.tv_sec = left;
 		timeout.tv_nsec = (left - timeout.tv_sec) * 1e9;
-		ret = ppoll(fds, nr, next ? &timeout : NULL, waiting);
+		ret = ppoll(fds, nr, next || stopped_by ? &timeout : NULL, waiting);
 		if (ret > 0) {
 			sideband_read();
 			if (fds[0].revents ||
@@ -308,6 +374,16 @@ static void check_cpus(void)
 	for (cpu = nr_cpus; cpu < MAX_CPUS; cpu++) {
 		if (options.cpus[cpu])
 			bad_usage("-C: there is no CPU %u, the last one is %u", cpu, nr_cpus - 1);
+	}
+}
+
+static void check_tables(void)
+{
+	enum table table;
+
+	for (table = 0; table < TABLES; table++) {
+		if (options.table[table] && table_empty(table))
+			bad_usage("%s", table_empty(table));
 	}
 }
 
@@ -436,11 +512,10 @@ static int run_command(const sigset_t *waiting)
 	int status, ret;
 
 	command_go();
+	child_runs = true;
 	ret = run_reports(waiting);
-	if (stopped_by)		/* a closed pipe */
-		kill(child, stopped_by);
-	if (waitpid(child, &status, 0) != child)
-		die("%s: %s", options.command[0], strerror(errno));
+	/* it has ended, or the pipe was closed */
+	status = end_child(child, SIGTERM, GRACE, NULL);
 	child = 0;
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);
@@ -573,6 +648,7 @@ static int run(void)
 	instance_remove_dead();
 	find_cpus();
 	check_cpus();
+	check_tables();
 	if (options.screen)
 		screen_choose();
 	start_names();
@@ -609,7 +685,6 @@ int main(int argc, char **argv)
 {
 	bool report = argc > 1 && !strcmp(argv[1], "report");
 	bool serve = argc > 1 && !strcmp(argv[1], "serve");
-	sigset_t none;
 	int status;
 
 	/* No file that is opened later is taken for a standard one that is closed. */
@@ -631,12 +706,7 @@ int main(int argc, char **argv)
 		return status;
 	}
 	status = run();
-	if (stopped_by) {
-		/* so that the parent sees which signal ended trapstat */
-		signal(stopped_by, SIG_DFL);
-		sigemptyset(&none);
-		raise(stopped_by);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-	}
+	if (stopped_by)
+		die_of_signal();
 	return status;
 }

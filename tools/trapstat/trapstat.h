@@ -196,6 +196,9 @@ char *flags_name(unsigned int flags);
 /* trapstat.c */
 double clock_now(void);		/* CLOCK_MONOTONIC, s */
 void restore_signals(void);
+bool sleep_ms(unsigned int ms);
+int end_child(pid_t pid, int signal, double patience, long long (*progress)(void));
+void end_if_signaled(void);
 void write_begins(void);
 void write_ends(void);
 
@@ -225,6 +228,7 @@ void hist_stop(void);
 /* tasks.c: the processes of -p, and who they are */
 const char *tasks_unknown(void);
 const char *table_unknown(enum table table);
+const char *table_empty(enum table table);
 void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);
