@@ -58,6 +58,7 @@ struct traps_format {
 	struct type {
 		struct tep_event	*event;
 		struct tep_format_field	*field[FIELDS];
+		int			size;		/* where the last of them ends */
 	} type[TRAPS_TYPES];
 	struct names	vectors, results, flags, error_code;
 };
@@ -120,6 +121,7 @@ static void free_names(struct names *names)
 static const char *find_fields(struct tep_handle *tep, enum traps_type type, struct type *found)
 {
 	unsigned int i;
+	int end;
 
 	found->event = tep_find_event_by_name(tep, TRAPS_SYSTEM, types[type].name);
 	for (i = 0; i < FIELDS && found->event; i++) {
@@ -128,6 +130,8 @@ static const char *find_fields(struct tep_handle *tep, enum traps_type type, str
 		found->field[i] = tep_find_field(found->event, field_names[i]);
 		if (!found->field[i])
 			return field_names[i];
+		end = found->field[i]->offset + found->field[i]->size;
+		found->size = end > found->size ? end : found->size;
 	}
 	return NULL;
 }
@@ -200,7 +204,7 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 
 	for (i = 0; i < TRAPS_TYPES && !(type->event && type->event->id == id); i++)
 		type++;
-	if (i == TRAPS_TYPES)
+	if (i == TRAPS_TYPES || record->size < type->size)
 		return false;
 	*event = (struct traps_event){
 		.type		= i,

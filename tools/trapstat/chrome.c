@@ -130,6 +130,7 @@ static void print_file(int nr, const struct recording *recording, uint64_t zero)
 
 static void print_begin(int nr_files, char **files, const uint64_t *zero)
 {
+	char *key;
 	int i, j;
 
 	printf("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"version\":\"trapstat\"");
@@ -138,8 +139,10 @@ static void print_begin(int nr_files, char **files, const uint64_t *zero)
 			;
 		if (j < i)	/* one key of a file that is named twice */
 			continue;
+		key = print_string("file %s", files[i]);
 		printf(",");
-		json_string(files[i]);
+		json_string(key);
+		free(key);
 		printf(":\"0 is %" PRIu64 ".%09" PRIu64 "\"", zero[i] / 1000000000,
 		       zero[i] % 1000000000);
 	}

@@ -15,7 +15,6 @@
 #include "export.h"
 
 #define HASH		1024
-#define DATE		1000000000000000000ULL	/* 2001 in ns: longer than any uptime */
 
 struct slice {
 	struct track		track;
@@ -30,7 +29,9 @@ struct open {
 	bool		on_cpu;		/* @cpu handles it, since: */
 	unsigned int	cpu;
 	uint64_t	since;
-	struct slice	*held;		/* of exceptions inside of it, to be written after it */
+	struct held {			/* of exceptions inside of it, to be written after it */
+		struct slice	*first, *last;
+	} held[2];			/* in the track of the CPU, of the task */
 };
 
 struct known {
@@ -106,32 +107,38 @@ static void write_slice(const struct slice *slice)
 	free(name);
 }
 
+static void append(struct held *to, const struct held *more)
+{
+	if (to->first)
+		to->last->next = more->first;
+	else
+		to->first = more->first;
+	to->last = more->last;
+}
+
 static void hold(struct open *outer, const struct slice *slice)
 {
-	struct slice **link = &outer->held;
+	struct slice *copy = allocate(NULL, sizeof(*copy));
 
-	while (*link)
-		link = &(*link)->next;
-	*link = allocate(NULL, sizeof(**link));
-	**link = *slice;
-	(*link)->next = NULL;
+	*copy = *slice;
+	copy->next = NULL;
+	append(&outer->held[slice->track.of_task], &(struct held){ copy, copy });
 }
 
 /* Write the slices that @open holds back, or let @outer hold them. */
 static void release(struct open *open, bool of_task, struct open *outer)
 {
-	struct slice **link = &open->held, *slice;
+	struct held held = open->held[of_task];
+	struct slice *slice;
 
-	while ((slice = *link)) {
-		if (slice->track.of_task != of_task) {
-			link = &slice->next;
-			continue;
-		}
-		if (outer)
-			hold(outer, slice);
-		else
-			write_slice(slice);
-		*link = slice->next;
+	open->held[of_task].first = NULL;
+	if (held.first && outer) {
+		append(&outer->held[of_task], &held);
+		return;
+	}
+	while ((slice = held.first)) {
+		write_slice(slice);
+		held.first = slice->next;
 		free(slice);
 	}
 }
@@ -145,12 +152,13 @@ static void end_slice(const struct slice *slice, struct open *open, struct open 
 {
 	bool of_task = slice->track.of_task;
 
-	if (outer && (outer->held || slice->from == (of_task ? outer->begin : outer->since)))
+	if (outer && (outer->held[of_task].first ||
+		      slice->from == (of_task ? outer->begin : outer->since)))
 		hold(outer, slice);
 	else
 		write_slice(slice);
 	if (open)
-		release(open, of_task, outer && outer->held ? outer : NULL);
+		release(open, of_task, outer && outer->held[of_task].first ? outer : NULL);
 }
 
 static void name_cpu(unsigned int cpu)
@@ -291,7 +299,7 @@ static void on_event(const struct traps_event *e)
 	switch_to(e->pid, e->ts, e->cpu, false);
 	if (traps_is_entry(e)) {
 		open = allocate(NULL, sizeof(*open));
-		*open = (struct open){ e->ts, true, e->cpu, e->ts, NULL };
+		*open = (struct open){ .begin = e->ts, .on_cpu = true, .cpu = e->cpu, .since = e->ts };
 		event.data = open;
 	}
 	if (traps_pairing_add(pairing, &event))
@@ -347,7 +355,7 @@ static uint64_t *find_zeros(int nr, char **files)
 		recording_open(&recording, files[i]);
 		zero[i] = recording_first(&recording);
 		recording_close(&recording);
-		dates = dates && zero[i] > DATE;
+		dates = dates && is_date(zero[i]);
 		min = zero[i] < min ? zero[i] : min;
 	}
 	for (i = 0; i < nr && dates; i++)

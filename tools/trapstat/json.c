@@ -7,29 +7,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include "output.h"
 
 #define SCHEMA	2
 
 static struct json_object *rows;	/* of the table that is made */
 
+/* Returns the length of the character, or 0 if it is not UTF-8. */
+static int decode(const char *text, uint32_t *code)
+{
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int len, i;
+
+	len = (unsigned char)*text < 0x80 ? 1 : (*text & 0xe0) == 0xc0 ? 2 :
+	      (*text & 0xf0) == 0xe0 ? 3 : (*text & 0xf8) == 0xf0 ? 4 : 0;
+	*code = *text & (len == 1 ? 0x7f : 0x7f >> len);
+	for (i = 1; i < len && (text[i] & 0xc0) == 0x80; i++)
+		*code = *code << 6 | (text[i] & 0x3f);
+	return len && i == len && *code >= lowest[len] && *code <= 0x10ffff &&
+	       (*code < 0xd800 || *code > 0xdfff) ? len : 0;
+}
+
 /* Names may be any bytes, JSON and Perfetto's strings must be UTF-8: what is not becomes \xNN. */
 char *valid_utf8(const char *text)
 {
-	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	char *valid = allocate(NULL, 4 * strlen(text) + 1), *to = valid;
 	uint32_t code;
-	int len, i;
+	int len;
 
 	while (*text) {
-		len = (unsigned char)*text < 0x80 ? 1 : (*text & 0xe0) == 0xc0 ? 2 :
-		      (*text & 0xf0) == 0xe0 ? 3 : (*text & 0xf8) == 0xf0 ? 4 : 0;
-		code = *text & (len == 1 ? 0x7f : 0x7f >> len);
-		for (i = 1; i < len && (text[i] & 0xc0) == 0x80; i++)
-			code = code << 6 | (text[i] & 0x3f);
-		if (len && i == len && code >= lowest[len] && code <= 0x10ffff &&
-		    (code < 0xd800 || code > 0xdfff)) {
+		len = decode(text, &code);
+		if (len) {
 			to = mempcpy(to, text, len);
 			text += len;
 		} else {
@@ -49,12 +57,30 @@ static struct json_object *string(const char *text)
 	return object;
 }
 
+/* With numbers for what a terminal does not show */
+static void put_json(struct json_object *object)
+{
+	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	uint32_t code;
+	int len;
+
+	for (; *text; text += len) {
+		len = decode(text, &code) ?: 1;
+		if (is_printable(code))
+			fwrite(text, 1, len, stdout);
+		else if (code > 0xffff)
+			printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 | (code & 0x3ff));
+		else
+			printf("\\u%04x", code);
+	}
+}
+
 void json_string(const char *text)
 {
 	struct json_object *object = string(text);
 
-	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-					     JSON_C_TO_STRING_NOSLASHESCAPE), stdout);
+	put_json(object);
 	json_object_put(object);
 }
 
@@ -305,18 +331,18 @@ static void add_decimal(struct json_object *to, const char *key, double number)
 void print_json(const struct sample *sample)
 {
 	struct json_object *all = json_object_new_object();
-	struct utsname host;
 	unsigned int i;
 
-	uname(&host);
 	add_number(all, "schema", SCHEMA);
 	add_string(all, "version", VERSION);
-	if (!sample->recorded) {
-		add_string(all, "host", host.nodename);
-		add_string(all, "kernel", host.release);
+	if (sample->host)
+		add_string(all, "host", sample->host);
+	if (sample->kernel)
+		add_string(all, "kernel", sample->kernel);
+	if (sample->source)
 		add_string(all, "source", sample->source);
+	if (sample->time)
 		add_decimal(all, "time", sample->time);
-	}
 	add_string(all, "title", sample->title ?: "");
 	add_decimal(all, "seconds", sample->seconds);
 	add_string(all, "duration_buckets", sample->buckets);
@@ -326,7 +352,7 @@ void print_json(const struct sample *sample)
 		if (options.table[i])
 			json_object_object_add(all, table_names[i], new_table(sample, i));
 	}
-	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	put_json(all);
+	putchar('\n');
 	json_object_put(all);
 }

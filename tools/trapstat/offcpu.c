@@ -7,12 +7,11 @@
 #include "offcpu.h"
 
 #define HASH	1024
-#define PERIODS	64		/* are remembered of each task, the last ones */
 
 struct task {
 	pid_t		pid;
-	unsigned int	nr;		/* all; the last one may not have ended */
-	struct period	period[PERIODS];
+	size_t		nr, size;
+	struct period	*period;	/* the last one may not have ended */
 	struct task	*next;
 };
 
@@ -40,8 +39,7 @@ static struct task *get_task(pid_t pid)
 	if (task)
 		return task;
 	task = allocate(NULL, sizeof(*task));
-	task->pid = pid;
-	task->nr = 0;
+	*task = (struct task){ .pid = pid };
 	task->next = *list_of(pid);
 	*list_of(pid) = task;
 	return task;
@@ -55,14 +53,18 @@ void offcpu_switch(const struct task_switch *s)
 
 	if (s->prev) {
 		task = get_task(s->prev);
-		task->period[task->nr++ % PERIODS] = (struct period){
+		if (task->nr == task->size) {
+			task->size = task->size ? 2 * task->size : 16;
+			task->period = allocate(task->period, task->size * sizeof(*period));
+		}
+		task->period[task->nr++] = (struct period){
 			.from = s->ts, .preempted = s->preempted,
 		};
 	}
 	task = s->next ? find_task(s->next) : NULL;
 	if (!task || !task->nr)
 		return;
-	period = &task->period[(task->nr - 1) % PERIODS];
+	period = &task->period[task->nr - 1];
 	if (!period->to)
 		period->to = s->ts;
 }
@@ -78,9 +80,10 @@ void offcpu_stack(pid_t pid, const uint64_t *callers, size_t nr)
 
 	if (!task || !task->nr)
 		return;
-	period = &task->period[(task->nr - 1) % PERIODS];
+	period = &task->period[task->nr - 1];
 	if (period->to || period->nr_callers)
 		return;
+	period->callers = allocate(NULL, nr * sizeof(*callers));
 	memcpy(period->callers, callers, nr * sizeof(*callers));
 	period->nr_callers = nr;
 }
@@ -92,10 +95,10 @@ struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to)
 	const struct period *period;
 	struct offcpu lost = { };
 	uint64_t begin, end, longest = 0;
-	unsigned int i;
+	size_t i;
 
-	for (i = task ? task->nr : 0; i && task->nr - i < PERIODS; i--) {
-		period = &task->period[(i - 1) % PERIODS];
+	for (i = task ? task->nr : 0; i; i--) {
+		period = &task->period[i - 1];
 		/* The task runs now: this one has just begun, or its end is lost. */
 		if (!period->to)
 			continue;
@@ -115,6 +118,21 @@ struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to)
 	return lost;
 }
 
+static void forget_periods(struct task *task)
+{
+	while (task->nr)
+		free(task->period[--task->nr].callers);
+}
+
+/* The task was in user mode: what is asked for later begins later. */
+void offcpu_forget(pid_t pid)
+{
+	struct task *task = find_task(pid);
+
+	if (task)
+		forget_periods(task);
+}
+
 void offcpu_restart(void)
 {
 	struct task *task;
@@ -123,6 +141,8 @@ void offcpu_restart(void)
 	for (i = 0; i < HASH; i++) {
 		while ((task = tasks[i])) {
 			tasks[i] = task->next;
+			forget_periods(task);
+			free(task->period);
 			free(task);
 		}
 	}

@@ -11,8 +11,8 @@ struct period {
 	uint64_t	from;
 	uint64_t	to;		/* 0: has not ended */
 	bool		preempted;	/* the task could have run on */
-	uint64_t	callers[STACK_DEPTH];
 	size_t		nr_callers;
+	uint64_t	*callers;
 };
 
 struct offcpu {
@@ -24,6 +24,7 @@ struct offcpu {
 void offcpu_switch(const struct task_switch *s);
 void offcpu_stack(pid_t pid, const uint64_t *callers, size_t nr);
 struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to);
+void offcpu_forget(pid_t pid);
 void offcpu_restart(void);
 
 #endif

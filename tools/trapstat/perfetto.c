@@ -306,22 +306,25 @@ static void write_waking(const struct task_waking *w)
 }
 
 /* What the bits of prev_state mean depends on the kernel's release. */
-static void write_system(const char *uname)
+static void write_system(const struct recording *recording)
 {
 	TracePacket packet = TRACE_PACKET__INIT;
 	SystemInfo info = SYSTEM_INFO__INIT;
 	Utsname utsname = UTSNAME__INIT;
-	char *release;
+	char *release, *arch;
 
-	if (!uname || sscanf(uname, "Linux %*s %ms", &release) != 1)
+	if (!recording->kernel)
 		return;
+	release = valid_utf8(recording->kernel);
+	arch = valid_utf8(recording->arch);
 	utsname.sysname = "Linux";
 	utsname.release = release;
-	utsname.machine = strrchr(uname, ' ') + 1;
+	utsname.machine = arch;
 	info.utsname = &utsname;
 	packet.system_info = &info;
 	write_packet(&packet, start);
 	free(release);
+	free(arch);
 }
 
 static void write_file(int nr, const struct recording *recording, uint64_t zero)
@@ -335,7 +338,7 @@ static void write_file(int nr, const struct recording *recording, uint64_t zero)
 		first_zero = zero;
 	shift = zero - first_zero;
 	start = zero;
-	write_system(recording_uname(recording));
+	write_system(recording);
 	group.uuid = uuid(OF_GROUP, 0);
 	group.name = name;
 	write_descriptor(&group);

@@ -34,16 +34,19 @@ static bool is_event(const struct tep_event *event, int id)
 	return event && event->id == id;
 }
 
+/* A file that is damaged may have records that are too short. */
+static bool has_fields(const struct tep_event *event, const struct tep_record *record)
+{
+	const struct tep_format_field *field = event->format.fields;
+
+	while (field && field->offset + field->size <= record->size)
+		field = field->next;
+	return !field;
+}
+
 const char *recording_comm(pid_t pid)
 {
 	return tep_data_comm_from_pid(reading->tep, pid) ?: "?";
-}
-
-/* Count entries; if a recording has only exits, count those. */
-bool recording_counts(const struct traps_event *e)
-{
-	return traps_is_entry(e) || e->type == TRAPS_MM_FAULT ||
-	       !traps_format_has(reading->format, e->type - 1);
 }
 
 static uint64_t field(struct tep_event *event, const char *name, struct tep_record *record)
@@ -178,9 +181,11 @@ static int on_event(struct tracecmd_input *handle, struct tep_record *record, in
 			*last_fault(buffer, cpu) = e.ts;
 		read_event(buffer, &e);
 	} else if (is_event(buffer->sched_switch, id) && buffer->reader->sched_switch) {
-		read_switch(buffer, record);
+		if (has_fields(buffer->sched_switch, record))
+			read_switch(buffer, record);
 	} else if (is_event(buffer->sched_waking, id) && buffer->reader->sched_waking) {
-		read_waking(buffer, record);
+		if (has_fields(buffer->sched_waking, record))
+			read_waking(buffer, record);
 	}
 	return 0;
 }
@@ -228,6 +233,15 @@ static void read_buffer(struct recording *recording, struct tracecmd_input *hand
 		reader->buffer_end();
 }
 
+/* It has what "uname -a" prints. */
+static void read_uname(struct recording *recording)
+{
+	const char *uname = tracecmd_get_uname(recording->handle);
+
+	if (uname && sscanf(uname, "Linux %ms %ms", &recording->host, &recording->kernel) == 2)
+		recording->arch = strrchr(uname, ' ') + 1;
+}
+
 void recording_open(struct recording *recording, const char *name)
 {
 	tracecmd_set_loglevel(TEP_LOG_NONE);
@@ -239,13 +253,8 @@ void recording_open(struct recording *recording, const char *name)
 	recording->handle = tracecmd_open(name, 0);
 	if (!recording->handle)
 		die("%s: not a complete recording of trace-cmd", name);
+	read_uname(recording);
 	procmaps_use(recording->handle);
-}
-
-/* What "uname -a" printed there, or NULL if the recording does not tell. */
-const char *recording_uname(const struct recording *recording)
-{
-	return tracecmd_get_uname(recording->handle);
 }
 
 /* The time of the first event in all buffers. A buffer without events has 0 or -1. */
@@ -284,4 +293,6 @@ void recording_read(struct recording *recording, const struct reader *reader)
 void recording_close(struct recording *recording)
 {
 	tracecmd_close(recording->handle);
+	free(recording->host);
+	free(recording->kernel);
 }

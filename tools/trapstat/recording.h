@@ -12,7 +12,15 @@ struct recording {
 	struct tracecmd_input	*handle;
 	uint64_t		first, last;	/* times of the first and last event */
 	uint64_t		lost;
+	char			*host, *kernel;	/* NULL: not recorded */
+	const char		*arch;		/* of the kernel */
 };
+
+/* Times may be dates, in ns since 1970: from 2001 on, longer than any uptime. */
+static inline bool is_date(uint64_t ts)
+{
+	return ts > 1000000000000000000ULL;
+}
 
 #define STACK_DEPTH	16
 
@@ -47,13 +55,11 @@ struct reader {
 };
 
 void recording_open(struct recording *recording, const char *name);
-const char *recording_uname(const struct recording *recording);
 uint64_t recording_first(struct recording *recording);
 void recording_read(struct recording *recording, const struct reader *reader);
 void recording_close(struct recording *recording);
 
-/* Of what is being read: the name of a task; whether an event is the one of its pair that counts */
+/* The name of a task in what is being read */
 const char *recording_comm(pid_t pid);
-bool recording_counts(const struct traps_event *e);
 
 #endif

@@ -10,10 +10,17 @@
 static struct sample sample;
 static uint64_t user, unmapped;		/* ips in user space; of these, in no known mapping */
 
-static void add(enum table table, const struct row *row)
+/* What was counted of the events of a type in a buffer */
+static struct counts {
+	bool		any;
+	struct rows	rows[TABLES];
+	uint64_t	user, unmapped;
+} counts[TRAPS_TYPES];
+
+static void add(struct counts *to, enum table table, const struct row *row)
 {
 	if (options.table[table])
-		rows_add(&sample.rows[table], row);
+		rows_add(&to->rows[table], row);
 }
 
 static bool names_places(void)
@@ -30,28 +37,30 @@ static unsigned int vector_of(const struct traps_event *e)
 static void count(const struct traps_event *e)
 {
 	struct row row = { .vector = vector_of(e), .count = 1 };
+	struct counts *to = &counts[e->type];
 
+	to->any = true;
 	row.cpu = e->cpu;
-	add(BY_CPU, &row);
+	add(to, BY_CPU, &row);
 
 	row.cpu = 0;
 	row.pid = e->pid;
 	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
-	add(TASKS, &row);
+	add(to, TASKS, &row);
 	if (e->type == TRAPS_MM_FAULT)
 		return;
 
 	row.kernel = !e->user_mode;
 	row.value = e->ip;
-	add(FROM, &row);
+	add(to, FROM, &row);
 	row.kernel = false;
 	if (e->user_mode && names_places()) {
-		user++;
-		unmapped += !procmaps_find(e->pid, e->ip, NULL);
+		to->user++;
+		to->unmapped += !procmaps_find(e->pid, e->ip, NULL);
 	}
 	if (e->vector == VECTOR_PF) {
 		row.value = e->address & ~(PAGE_BYTES - 1ULL);
-		add(ADDRESSES, &row);
+		add(to, ADDRESSES, &row);
 	}
 }
 
@@ -61,9 +70,11 @@ static void count_duration(const struct traps_event *e)
 			   .low = e->duration, .value = e->duration };
 	struct row task = { .vector = vector_of(e), .pid = e->pid, .sum = e->duration };
 
-	add(LATENCY, &row);
+	if (options.table[LATENCY])
+		rows_add(&sample.rows[LATENCY], &row);
 	strncpy(task.comm, recording_comm(e->pid), COMM_LEN - 1);
-	add(TASKS, &task);
+	if (options.table[TASKS])
+		rows_add(&sample.rows[TASKS], &task);
 }
 
 static void add_outcome(const struct traps_event *e)
@@ -81,9 +92,15 @@ static void add_outcome(const struct traps_event *e)
 		outcome->flag[i] += e->flags >> i & 1;
 }
 
+/* Entries count. Exits do as long as there was no entry: only they may have been recorded. */
+static bool is_counted(const struct traps_event *e)
+{
+	return traps_is_entry(e) || e->type == TRAPS_MM_FAULT || !counts[e->type - 1].any;
+}
+
 static void on_event(const struct traps_event *e)
 {
-	if (recording_counts(e))
+	if (is_counted(e))
 		count(e);
 	if (traps_is_entry(e))
 		return;
@@ -91,6 +108,38 @@ static void on_event(const struct traps_event *e)
 	add_outcome(e);
 	if (options.table[WORST] && e->type != TRAPS_TRAP_EXIT)
 		worst_add(&sample.rows[WORST], e);
+}
+
+static void add_counts(struct counts *from)
+{
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < TABLES; i++) {
+		for (n = 0; n < from->rows[i].nr; n++)
+			rows_add(&sample.rows[i], &from->rows[i].row[n]);
+	}
+	user += from->user;
+	unmapped += from->unmapped;
+}
+
+static void on_buffer_end(void)
+{
+	static const enum traps_type exits[] = { TRAPS_TRAP_EXIT, TRAPS_PAGE_FAULT_EXIT };
+	unsigned int i, n;
+
+	for (i = 0; i < 2; i++) {
+		if (counts[exits[i] - 1].any)
+			counts[exits[i]].any = false;
+	}
+	for (i = 0; i < TRAPS_TYPES; i++) {
+		if (counts[i].any)
+			add_counts(&counts[i]);
+		for (n = 0; n < TABLES; n++)
+			rows_free(&counts[i].rows[n]);
+	}
+	memset(counts, 0, sizeof(counts));
+	offcpu_restart();
 }
 
 /* The rows of tasks, pages and instructions become lines while their names are known. */
@@ -109,7 +158,7 @@ static void name_rows(void)
 
 static void read_recording(struct recording *recording, const char *name)
 {
-	struct reader reader = { .event = on_event };
+	struct reader reader = { .event = on_event, .buffer_end = on_buffer_end };
 	unsigned int i;
 
 	memset(&sample, 0, sizeof(sample));
@@ -120,10 +169,13 @@ static void read_recording(struct recording *recording, const char *name)
 		reader.user_stack = worst_user_stack;
 		reader.sched_switch = worst_switch;
 		reader.kernel_stack = offcpu_stack;
-		reader.buffer_end = offcpu_restart;
 	}
 	recording_open(recording, name);
 	recording_read(recording, &reader);
+	sample.host = recording->host;
+	sample.kernel = recording->kernel;
+	sample.source = "recording";
+	sample.time = is_date(recording->first) ? recording->last / 1e9 : 0;
 	sample.title = name;
 	sample.seconds = (recording->last - recording->first) / 1e9;
 	sample.recorded = true;

@@ -257,8 +257,10 @@ static void print_head(const struct sample *sample, FILE *to)
 	if (lines->others)
 		note("%" PRIu64 " exceptions of %" PRIu64 " lines were left out", lines->others,
 		     lines->nr_others);
-	if (notes)
-		fprintf(to, "%s\n", notes);
+	if (notes) {
+		put_safe(notes, to);
+		fputc('\n', to);
+	}
 }
 
 /* What @print prints; to be freed */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 #include "output.h"
@@ -33,15 +32,23 @@ static size_t at;		/* the next column of the line */
 static FILE *out;		/* where tables go */
 static void (*arrange)(struct libscols_table *table);	/* of the screen */
 
+static void new_column(const char *name, int flags)
+{
+	char *safe = safe_string(name);
+
+	if (!scols_table_new_column(table, safe, 0, flags))
+		die("out of memory");
+	free(safe);
+}
+
 static void begin_table(const struct column *column, size_t nr)
 {
 	table = scols_new_table();
 	if (!table)
 		die("out of memory");
-	for (; nr; nr--, column++) {
-		if (!scols_table_new_column(table, column->name, 0, column->flags))
-			die("out of memory");
-	}
+	scols_table_enable_noencoding(table, 1);	/* is done here, of more characters */
+	for (; nr; nr--, column++)
+		new_column(column->name, column->flags);
 }
 
 #define BEGIN_TABLE(columns)	begin_table(columns, sizeof(columns) / sizeof(*(columns)))
@@ -57,7 +64,8 @@ static void begin_line(void)
 /* Takes over @text. */
 static void cell(char *text)
 {
-	scols_line_refer_data(line, at++, text);
+	scols_line_refer_data(line, at++, text ? safe_string(text) : NULL);
+	free(text);
 }
 
 static void end_table(void)
@@ -143,7 +151,7 @@ static unsigned int print_block(const struct sample *sample, unsigned int first)
 	BEGIN_TABLE(columns);
 	for (i = first; i < end; i++) {
 		if (sample->columns[i])
-			scols_table_new_column(table, sample->columns[i], 0, RIGHT);
+			new_column(sample->columns[i], RIGHT);
 	}
 	for (begin = 0; begin < rows->nr; begin = next) {
 		next = vector_end(rows, begin);
@@ -253,7 +261,7 @@ static void print_bars(const struct sample *sample, unsigned int vector, unsigne
 		begin_line();
 		vector_cells(vector);
 		cell(ns_text(i ? 1ULL << (i - 1) : 0));
-		cell(i < open ? ns_text(1ULL << i) : NULL);
+		cell(i < open && i < 64 ? ns_text(1ULL << i) : NULL);
 		cell(count_text(sample, sums[i]));
 		cell(print_string("%.*s", (int)((sums[i] * BAR + most - 1) / most), bar));
 	}
@@ -285,7 +293,7 @@ static void print_outcomes(const struct sample *sample)
 	BEGIN_TABLE(columns);
 	for (i = 0; i < FLAGS; i++) {
 		name = flags_name(1U << i);
-		scols_table_new_column(table, name, 0, RIGHT);
+		new_column(name, RIGHT);
 		free(name);
 	}
 	for (o = all->outcome; o < all->outcome + all->nr; o++) {
@@ -390,27 +398,37 @@ static void print_lines(const struct sample *sample, enum table which)
 	print_others(&sample->lines[which]);
 }
 
+/* Takes over both. Only between them is an end of a line. */
+static char *add_line(char *text, char *more)
+{
+	char *safe = safe_string(more), *longer = print_string("%s%s%s", text ?: "",
+							       text ? "\n" : "", safe);
+
+	free(text);
+	free(more);
+	free(safe);
+	return longer;
+}
+
 /* When it ended, what the task waited for, and the callers */
 static char *details_text(const struct fault *fault)
 {
 	char *slept = ns_text(fault->slept), *preempted = ns_text(fault->preempted);
-	char *text, *longer;
+	char *text;
 	size_t i;
 
-	text = print_string("%s; %s %s; %s%s\nat %" PRIu64 ".%06" PRIu64 " cpu%u %s%s%s%s%s%s%s",
-			    fault->flag_names, fault->kind, fault->at,
-			    fault->no_exception ? "mm_fault, " : "", fault->by,
-			    fault->ts / 1000000000, fault->ts / 1000 % 1000000, fault->cpu,
-			    fault->no_exception ? "" : fault->error_names,
-			    fault->slept ? "; slept " : "", fault->slept ? slept : "",
-			    fault->preempted ? "; preempted " : "",
-			    fault->preempted ? preempted : "",
-			    fault->waited_in ? " in " : "", fault->waited_in ?: "");
-	for (i = 0; i < fault->nr_callers; i++) {
-		longer = print_string("%s\ncalled by %s", text, fault->stack[i]);
-		free(text);
-		text = longer;
-	}
+	text = add_line(NULL, print_string("%s; %s %s; %s%s",
+			fault->flag_names, fault->kind, fault->at,
+			fault->no_exception ? "mm_fault, " : "", fault->by));
+	text = add_line(text, print_string("at %" PRIu64 ".%06" PRIu64 " cpu%u %s%s%s%s%s%s%s",
+			fault->ts / 1000000000, fault->ts / 1000 % 1000000, fault->cpu,
+			fault->no_exception ? "" : fault->error_names,
+			fault->slept ? "; slept " : "", fault->slept ? slept : "",
+			fault->preempted ? "; preempted " : "",
+			fault->preempted ? preempted : "",
+			fault->waited_in ? " in " : "", fault->waited_in ?: ""));
+	for (i = 0; i < fault->nr_callers; i++)
+		text = add_line(text, print_string("called by %s", fault->stack[i]));
 	free(slept);
 	free(preempted);
 	return text;
@@ -423,7 +441,7 @@ static void print_fault(const struct fault *fault)
 	cell(print_string("%d", fault->row.pid));
 	cell(print_string("%s", fault->row.comm));
 	cell(print_string("%s", result_name(fault->result)));
-	cell(details_text(fault));
+	scols_line_refer_data(line, at, details_text(fault));
 }
 
 static void print_worst(const struct sample *sample)
@@ -468,11 +486,13 @@ static void print_worst(const struct sample *sample)
 /* What has counted */
 void print_source(const struct sample *sample, FILE *to)
 {
-	struct utsname host;
+	char *text = print_string("trapstat " VERSION "%s%s%s%s, %s", sample->host ? ", " : "",
+				  sample->host ?: "", sample->kernel ? ", Linux " : "",
+				  sample->kernel ?: "", sample->source);
 
-	uname(&host);
-	fprintf(to, "trapstat " VERSION ", %s, Linux %s, %s\n", host.nodename, host.release,
-		sample->source);
+	put_safe(text, to);
+	fputc('\n', to);
+	free(text);
 }
 
 /* When, for how long */
@@ -483,6 +503,8 @@ void print_time(const struct sample *sample, FILE *to)
 
 	strftime(when, sizeof(when), "%F %T", localtime(&seconds));
 	put_safe(sample->title ?: when, to);
+	if (sample->recorded && sample->time)
+		fprintf(to, ", %s", when);
 	fprintf(to, " (%.3f s):", sample->seconds);
 }
 
@@ -514,7 +536,7 @@ void print_text(const struct sample *sample)
 {
 	static bool printed;
 
-	if (!printed && !sample->recorded) {
+	if (sample->source && (sample->recorded || !printed)) {
 		print_source(sample, stdout);
 		printed = true;
 	}

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -402,6 +403,7 @@ static void read_counts(bool last)
 static void complete(struct sample *sample, double begin, const char *title)
 {
 	double end = read_at > begin ? read_at : clock_now();
+	static struct utsname host;
 	struct timespec time;
 	size_t i;
 
@@ -412,6 +414,9 @@ static void complete(struct sample *sample, double begin, const char *title)
 	sample->seconds = end - begin;
 	sample->title = title;
 	sample->rates = !title;
+	uname(&host);
+	sample->host = host.nodename;
+	sample->kernel = host.release;
 	sample->source = source;
 	sample->buckets = instance ? "log2" : "log-linear";
 	sample->no_flags = instance;

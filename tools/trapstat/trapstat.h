@@ -143,7 +143,8 @@ struct sample {
 	bool		no_flags;		/* user, waited and flag are unknown */
 	bool		recorded;
 	const char	*buckets;
-	const char	*source;		/* what has counted */
+	const char	*host, *kernel;		/* NULL: not known */
+	const char	*source;		/* what has counted; NULL: several recordings */
 	double		time;			/* its end, seconds since 1970; 0: not known */
 	double		seconds;
 	double		read_at;		/* CLOCK_MONOTONIC */
@@ -159,6 +160,8 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 void bad_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void put_safe(const char *text, FILE *to);
 void *allocate(void *old, size_t size);
+char *safe_string(const char *text);
+bool is_printable(uint32_t code);
 char *print_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* rows.c */

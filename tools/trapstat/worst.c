@@ -14,25 +14,62 @@
 /* What a task's time in page faults was, a value of its rows */
 enum { SLEEPING, PREEMPTED, RUNNING };
 
-static struct fault *faults;	/* the longest first */
+static struct fault *faults, **heap;	/* if there are as many as asked for, the shortest is its top */
 static size_t nr_faults;
+static struct fault *last[MAX_CPUS];	/* that was kept of each CPU: its stack may follow */
 static bool knows_switches;
+
+/* The shorter ones first; of the same, the later ones */
+static int compare_faults(const void *a, const void *b)
+{
+	const struct fault *x = *(struct fault **)a, *y = *(struct fault **)b;
+
+	if (x->duration != y->duration)
+		return x->duration < y->duration ? -1 : 1;
+	return (x->ts < y->ts) - (x->ts > y->ts);
+}
+
+static void sort_faults(void)
+{
+	if (nr_faults)
+		qsort(heap, nr_faults, sizeof(*heap), compare_faults);
+}
+
+/* The top of the heap may be too long for its place. */
+static void sift(void)
+{
+	size_t at = 0, below;
+	struct fault *top;
+
+	while ((below = 2 * at + 1) < nr_faults) {
+		if (below + 1 < nr_faults && compare_faults(&heap[below + 1], &heap[below]) < 0)
+			below++;
+		if (compare_faults(&heap[at], &heap[below]) <= 0)
+			break;
+		top = heap[at];
+		heap[at] = heap[below];
+		heap[below] = top;
+		at = below;
+	}
+}
 
 static void keep(const struct traps_event *e, const struct offcpu *lost)
 {
+	bool full = nr_faults == options.worst;
 	struct fault *fault;
-	size_t at;
 
-	if (!faults)
+	if (!faults) {
 		faults = allocate(NULL, options.worst * sizeof(*faults));
-	for (at = nr_faults; at && faults[at - 1].duration < e->duration; at--)
-		;
-	if (at == options.worst)
+		heap = allocate(NULL, options.worst * sizeof(*heap));
+	}
+	if (full && heap[0]->duration >= e->duration)
 		return;
-	if (nr_faults < options.worst)
+	if (!full) {
+		heap[nr_faults] = &faults[nr_faults];
 		nr_faults++;
-	fault = &faults[at];
-	memmove(fault + 1, fault, (nr_faults - at - 1) * sizeof(*fault));
+	}
+	fault = heap[full ? 0 : nr_faults - 1];
+	last[e->cpu % MAX_CPUS] = fault;
 	*fault = (struct fault){ .duration = e->duration, .address = e->address,
 				 .result = e->result, .flags = e->flags,
 				 .no_exception = e->type == TRAPS_MM_FAULT,
@@ -46,8 +83,13 @@ static void keep(const struct traps_event *e, const struct offcpu *lost)
 	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
 	if (lost->longest) {
 		fault->nr_waits = lost->longest->nr_callers;
-		memcpy(fault->waits, lost->longest->callers, sizeof(fault->waits));
+		memcpy(fault->waits, lost->longest->callers,
+		       fault->nr_waits * sizeof(*fault->waits));
 	}
+	if (full)
+		sift();
+	else if (nr_faults == options.worst)	/* in order, they are a heap */
+		sort_faults();
 }
 
 void worst_switch(const struct task_switch *s)
@@ -81,31 +123,31 @@ void worst_add(struct rows *rows, const struct traps_event *e)
 	if (lost.preempted)
 		add_time(rows, e, PREEMPTED, lost.preempted, 0);
 	add_time(rows, e, RUNNING, e->duration - lost.slept - lost.preempted, 1);
+	if (e->user_mode)
+		offcpu_forget(e->pid);
 }
 
 void worst_user_stack(uint64_t ts, unsigned int cpu, const uint64_t *callers, size_t nr)
 {
-	size_t i;
+	struct fault *fault = last[cpu % MAX_CPUS];
 
-	for (i = 0; i < nr_faults; i++) {
-		if (faults[i].ts != ts || faults[i].cpu != cpu)
-			continue;
-		if (faults[i].no_exception)
-			faults[i].row.value = *callers;
-		if (faults[i].row.value == *callers) {
-			callers++;
-			nr--;
-		}
-		memcpy(faults[i].callers, callers, nr * sizeof(*callers));
-		faults[i].nr_callers = nr;
+	if (!fault || fault->ts != ts || fault->cpu != cpu)
 		return;
+	if (fault->no_exception)
+		fault->row.value = *callers;
+	if (fault->row.value == *callers) {
+		callers++;
+		nr--;
 	}
+	memcpy(fault->callers, callers, nr * sizeof(*callers));
+	fault->nr_callers = nr;
 }
 
 /* Before the next recording. */
 void worst_restart(void)
 {
 	nr_faults = 0;
+	memset(last, 0, sizeof(last));
 	knows_switches = false;
 	offcpu_restart();
 }
@@ -135,15 +177,16 @@ static char *name_waits(const struct fault *fault)
 	return name;
 }
 
-/* Valid until the recording is closed; the caller frees the names. */
+/* The longest first. Valid until the recording is closed; the caller frees the names. */
 void each_worst(void (*call)(const struct fault *fault))
 {
 	struct fault fault;
 	struct row page, caller;
 	size_t i, n;
 
-	for (i = 0; i < nr_faults; i++) {
-		fault = faults[i];
+	sort_faults();
+	for (i = nr_faults; i-- > 0; ) {
+		fault = *heap[i];
 		page = fault.row;
 		page.value = fault.address;
 		page.kernel = false;
