@@ -225,18 +225,6 @@ static void put_info(void)
 	fputs("} 1\n", out);
 }
 
-static void set_told(void)
-{
-	struct line **line = lines_sorted(&sample->lines[TASKS], NULL);
-	size_t i;
-
-	for (i = 0; i < sample->lines[TASKS].nr; i++) {
-		line[i]->told_count = line[i]->count;
-		line[i]->told_sum = line[i]->sum;
-	}
-	free(line);
-}
-
 /* @counts: those since the start, merged */
 void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 {
@@ -255,7 +243,6 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 	put_info();
 	if (openmetrics)
 		fputs("# EOF\n", out);
-	set_told();
 }
 
 /* Page faults are in the first scrape, so that a rate sees the first of them. */
