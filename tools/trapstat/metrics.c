@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -225,6 +226,17 @@ static void put_info(void)
 	fputs("} 1\n", out);
 }
 
+/* It tells that a file is old: who shows it goes on when nobody writes it any more. */
+static void put_next_write(void)
+{
+	const char *name = "trapstat_next_write_timestamp_seconds";
+
+	fprintf(out, "# HELP %s When this is to be written again.\n# TYPE %s gauge\n", name, name);
+	if (openmetrics)
+		fprintf(out, "# UNIT %s seconds\n", name);
+	fprintf(out, "%s %.3f\n", name, time(NULL) + options.interval);
+}
+
 /* @counts: those since the start, merged */
 void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 {
@@ -241,6 +253,8 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 	if (options.table[TASKS])
 		put_missed("cgroup", sample->uncounted + sample->missing[TASKS]);
 	put_info();
+	if (options.openmetrics)
+		put_next_write();
 	if (openmetrics)
 		fputs("# EOF\n", out);
 }
