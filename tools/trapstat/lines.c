@@ -5,13 +5,20 @@
  * There are at most as many lines as -S says: when there are more, the lighter half is left
  * out, and its exceptions are among the others. So a line that is left out and comes again
  * lacks what it had.
+ *
+ * Those for Prometheus must not lose anything, nor count it twice, however many servers ask and
+ * when. So a line is left out only if all have seen its last count, and if there is none, a new
+ * one is counted as "other".
  */
+#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "trapstat.h"
 
 #define COMPARE(x, y)	(((x) > (y)) - ((x) < (y)))
+#define OTHER		"other"
+#define SEEN		300	/* s: by then, as Prometheus itself forgets what is older */
 
 static int compare_key(const void *a, const void *b)
 {
@@ -41,18 +48,6 @@ static void free_line(void *line)
 	free(line);
 }
 
-/* Counters for Prometheus must not lose anything, and not count again what they have told. */
-static void add_to_other(struct lines *lines, const struct line *line)
-{
-	struct line other = *line;
-
-	other.name = print_string("other");
-	other.count -= line->told_count;
-	other.sum -= line->told_sum;
-	other.told_count = other.told_sum = 0;
-	lines_add(lines, &other);
-}
-
 static void leave_out_half(struct lines *lines)
 {
 	struct line **line = lines_sorted(lines, compare_count);
@@ -64,12 +59,41 @@ static void leave_out_half(struct lines *lines)
 		tdelete(line[i], &lines->tree, compare_key);
 	}
 	lines->nr = keep;
-	for (i = keep; i < nr; i++) {
-		if (options.metrics)
-			add_to_other(lines, line[i]);
+	for (i = keep; i < nr; i++)
 		free_line(line[i]);
+	free(line);
+}
+
+static void leave_out_seen(struct lines *lines)
+{
+	struct line **line = lines_sorted(lines, NULL);
+	size_t i, nr = lines->nr;
+
+	lines->next_seen = HUGE_VAL;
+	for (i = 0; i < nr; i++) {
+		if (line[i]->changed + SEEN <= clock_now()) {
+			tdelete(line[i], &lines->tree, compare_key);
+			lines->nr--;
+			free_line(line[i]);
+		} else if (line[i]->changed + SEEN < lines->next_seen) {
+			lines->next_seen = line[i]->changed + SEEN;
+		}
 	}
 	free(line);
+}
+
+static void make_room(struct lines *lines, struct line *new)
+{
+	if (clock_now() >= lines->next_seen)
+		leave_out_seen(lines);
+	if (lines->nr <= options.entries || !strcmp(new->name, OTHER))
+		return;
+	tdelete(new, &lines->tree, compare_key);
+	lines->nr--;
+	free(new->name);
+	new->name = print_string(OTHER);
+	lines_add(lines, new);
+	free(new);
 }
 
 /* Takes over the name. */
@@ -79,17 +103,21 @@ void lines_add(struct lines *lines, const struct line *line)
 	void *found;
 
 	*new = *line;
+	new->changed = options.metrics ? clock_now() : 0;
 	found = tsearch(new, &lines->tree, compare_key);
 	if (!found)
 		die("out of memory");
 	old = *(struct line **)found;
 	if (old == new) {
-		if (++lines->nr > options.entries)
+		if (++lines->nr > options.entries && options.metrics)
+			make_room(lines, new);
+		else if (lines->nr > options.entries)
 			leave_out_half(lines);
 		return;
 	}
 	old->count += line->count;
 	old->sum += line->sum;
+	old->changed = new->changed;
 	free(old->name);
 	old->name = line->name;
 	free(new);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -225,16 +226,15 @@ static void put_info(void)
 	fputs("} 1\n", out);
 }
 
-static void set_told(void)
+/* It tells that a file is old: who shows it goes on when nobody writes it any more. */
+static void put_next_write(void)
 {
-	struct line **line = lines_sorted(&sample->lines[TASKS], NULL);
-	size_t i;
+	const char *name = "trapstat_next_write_timestamp_seconds";
 
-	for (i = 0; i < sample->lines[TASKS].nr; i++) {
-		line[i]->told_count = line[i]->count;
-		line[i]->told_sum = line[i]->sum;
-	}
-	free(line);
+	fprintf(out, "# HELP %s When this is to be written again.\n# TYPE %s gauge\n", name, name);
+	if (openmetrics)
+		fprintf(out, "# UNIT %s seconds\n", name);
+	fprintf(out, "%s %.3f\n", name, time(NULL) + options.interval);
 }
 
 /* @counts: those since the start, merged */
@@ -253,9 +253,10 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 	if (options.table[TASKS])
 		put_missed("cgroup", sample->uncounted + sample->missing[TASKS]);
 	put_info();
+	if (options.openmetrics)
+		put_next_write();
 	if (openmetrics)
 		fputs("# EOF\n", out);
-	set_told();
 }
 
 /* Page faults are in the first scrape, so that a rate sees the first of them. */

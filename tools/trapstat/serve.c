@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "trapstat.h"
 
-#define MAX_CONNECTIONS	16U
+#define MAX_CLIENTS	16	/* one more ends the oldest */
 #define MAX_TIME	10	/* s: from a connection, or an answer, to the next answer */
 #define OPENMETRICS	"application/openmetrics-text"
 #define TEXT		"text/plain"
@@ -22,10 +22,11 @@
 static struct MHD_Daemon *server;
 static const struct sample *(*read_counts)(void);
 static bool left;		/* a client has */
+static unsigned int nr_clients;
 static struct client {
 	int	fd;
 	double	since;		/* 0: there is none */
-} clients[MAX_CONNECTIONS];
+} clients[MAX_CLIENTS + 1];
 
 static void change_client(void *data, struct MHD_Connection *connection, void **client,
 			  enum MHD_ConnectionNotificationCode change)
@@ -36,6 +37,7 @@ static void change_client(void *data, struct MHD_Connection *connection, void **
 	(void)data;
 	if (change == MHD_CONNECTION_NOTIFY_CLOSED) {
 		place->since = 0;
+		nr_clients--;
 		left = true;
 		return;
 	}
@@ -43,6 +45,7 @@ static void change_client(void *data, struct MHD_Connection *connection, void **
 		;
 	place->fd = MHD_get_connection_info(connection, fd)->connect_fd;
 	place->since = clock_now();
+	nr_clients++;
 	*client = place;
 }
 
@@ -174,7 +177,7 @@ static int listen_at(const char *where)
 	if (address->ai_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, MAX_CONNECTIONS))
+	    bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, SOMAXCONN))
 		die("serve: %s: %s", where, strerror(errno));
 	freeaddrinfo(address);
 	free(host);
@@ -187,7 +190,7 @@ void serve_start(const char *where, const struct sample *(*read)(void))
 	read_counts = read;
 	server = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, NULL,
 				  MHD_OPTION_LISTEN_SOCKET, listen_at(where),
-				  MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+				  MHD_OPTION_CONNECTION_LIMIT, MAX_CLIENTS + 1U,
 				  MHD_OPTION_NOTIFY_CONNECTION, change_client, NULL,
 				  MHD_OPTION_NOTIFY_COMPLETED, complete_answer, NULL,
 				  MHD_OPTION_END);
@@ -200,42 +203,54 @@ int serve_fd(void)
 	return server ? MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd : -1;
 }
 
-/* Seconds until serve_run() has to be called; a negative number: when serve_fd() is ready */
+/* Returns NULL if there are none. */
+static struct client *oldest_client(void)
+{
+	struct client *client, *oldest = NULL;
+
+	for (client = clients; client <= clients + MAX_CLIENTS; client++) {
+		if (client->since && (!oldest || client->since < oldest->since))
+			oldest = client;
+	}
+	return oldest;
+}
+
+/*
+ * Seconds until serve_run() has to be called; a negative number: when serve_fd() is ready.
+ * When there were as many clients as there can be, libmicrohttpd only listens again the next
+ * time that it runs.
+ */
 double serve_timeout(void)
 {
-	const struct client *client;
+	const struct client *oldest = oldest_client();
 	MHD_UNSIGNED_LONG_LONG ms;
 	double end = HUGE_VAL;
 
 	if (!server)
 		return -1;
-	for (client = clients; client < clients + MAX_CONNECTIONS; client++) {
-		if (client->since && client->since + MAX_TIME < end)
-			end = client->since + MAX_TIME;
-	}
+	if (left || nr_clients > MAX_CLIENTS)
+		return 0;
+	if (oldest)
+		end = oldest->since + MAX_TIME;
 	if (MHD_get_timeout(server, &ms) == MHD_YES && clock_now() + ms / 1e3 < end)
 		end = clock_now() + ms / 1e3;
 	return end == HUGE_VAL ? -1 : end > clock_now() ? end - clock_now() : 0;
 }
 
 /*
- * libmicrohttpd's own limit is one of inactivity, so that slow clients could stay. When there were
- * as many as there can be, it only listens again the next time that it runs.
+ * libmicrohttpd's own limit is one of inactivity, so that slow clients could stay; and clients that
+ * say nothing could keep others out.
  */
 void serve_run(void)
 {
-	struct client *client;
+	const struct client *oldest = oldest_client();
 
 	if (!server)
 		return;
-	for (client = clients; client < clients + MAX_CONNECTIONS; client++) {
-		if (client->since && client->since + MAX_TIME <= clock_now())
-			shutdown(client->fd, SHUT_RDWR);
-	}
-	do {
-		left = false;
-		MHD_run(server);
-	} while (left);
+	if (oldest && (nr_clients > MAX_CLIENTS || oldest->since + MAX_TIME <= clock_now()))
+		shutdown(oldest->fd, SHUT_RDWR);
+	left = false;
+	MHD_run(server);
 }
 
 void serve_stop(void)

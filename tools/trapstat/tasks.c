@@ -167,20 +167,64 @@ void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid))
 	free(all);
 }
 
-char *task_user(uid_t uid)
-{
-	const struct passwd *user = getpwuid(uid);
+static struct names {
+	struct {
+		uint64_t	id;
+		char		*name;
+	} *known;
+	size_t	nr;
+	bool	read;		/* since the counts were */
+} users, cgroups;
 
-	return user ? print_string("%s", user->pw_name) : print_string("%u", uid);
+static void add_name(struct names *names, uint64_t id, const char *name)
+{
+	names->known = allocate(names->known, (names->nr + 1) * sizeof(*names->known));
+	names->known[names->nr].id = id;
+	names->known[names->nr++].name = print_string("%s", name);
 }
 
-/* Known cgroups; the id of a cgroup is its directory's inode. */
-static struct cgroup {
-	uint64_t	id;
-	char		*name;
-} *cgroups;
-static size_t nr_cgroups;
-static bool cgroups_read;	/* since the counts were */
+/* Returns NULL if neither what is known nor @read has it. */
+static const char *find_name(struct names *names, uint64_t id, void (*read)(void))
+{
+	size_t i;
+
+	for (i = 0; i < names->nr; i++) {
+		if (names->known[i].id == id)
+			return names->known[i].name;
+	}
+	if (names->read)
+		return NULL;
+	while (names->nr)
+		free(names->known[--names->nr].name);
+	read();
+	names->read = true;
+	return find_name(names, id, read);
+}
+
+/* The counts are read: users and cgroups that are not known now may be there. */
+void tasks_read(void)
+{
+	users.read = cgroups.read = false;
+}
+
+/* Not by getpwuid(), which may ask a server, and wait for it. */
+static void read_users(void)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	struct passwd *user;
+
+	while (file && (user = fgetpwent(file)))
+		add_name(&users, user->pw_uid, user->pw_name);
+	if (file)
+		fclose(file);
+}
+
+char *task_user(uid_t uid)
+{
+	const char *name = find_name(&users, uid, read_users);
+
+	return name ? print_string("%s", name) : print_string("%u", uid);
+}
 
 /* Where version 2 of cgroups is mounted: not at /sys/fs/cgroup itself if version 1 is, too */
 static const char *cgroup_root(void)
@@ -235,42 +279,22 @@ static int add_cgroup(const char *path, const struct stat *stat, int type, struc
 {
 	(void)ftw;
 	if (type == FTW_D) {
-		cgroups = allocate(cgroups, (nr_cgroups + 1) * sizeof(*cgroups));
 		path += strlen(cgroup_root());
-		cgroups[nr_cgroups++] = (struct cgroup){ stat->st_ino,
-							 print_string("%s", *path ? path : "/") };
+		add_name(&cgroups, stat->st_ino, *path ? path : "/");
 	}
 	return 0;
 }
 
-static const char *find_cgroup(uint64_t id)
+static void read_cgroups(void)
 {
-	size_t i;
-
-	for (i = nr_cgroups; i; i--) {
-		if (cgroups[i - 1].id == id)
-			return cgroups[i - 1].name;
-	}
-	return NULL;
+	nftw(cgroup_root(), add_cgroup, 16, FTW_PHYS | FTW_MOUNT);
 }
 
-/* The counts are read: cgroups that are not known now may be there. */
-void tasks_read(void)
-{
-	cgroups_read = false;
-}
-
+/* The id of a cgroup is its directory's inode. */
 char *task_cgroup(uint64_t id)
 {
-	const char *name = find_cgroup(id);
+	const char *name = find_name(&cgroups, id, read_cgroups);
 
-	if (!name && !cgroups_read) {
-		while (nr_cgroups)
-			free(cgroups[--nr_cgroups].name);
-		nftw(cgroup_root(), add_cgroup, 16, FTW_PHYS | FTW_MOUNT);
-		cgroups_read = true;
-		name = find_cgroup(id);
-	}
 	if (name)
 		return print_string("%s", name);
 	return options.metrics ? print_string("removed") :

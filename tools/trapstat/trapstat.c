@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/capability.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
@@ -485,6 +487,16 @@ static const struct sample *read_total(void)
 	return &total;
 }
 
+/* To read what BPF counts needs none. */
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { };
+
+	if (syscall(SYS_capset, &header, none))
+		die("serve: cannot give up its capabilities: %s", strerror(errno));
+}
+
 static int run_metrics(const sigset_t *waiting)
 {
 	bool end = false, saved;
@@ -495,6 +507,8 @@ static int run_metrics(const sigset_t *waiting)
 	metrics_begin(&total);
 	if (options.serve) {
 		serve_start(options.serve, read_total);
+		if (!instance)
+			drop_capabilities();
 		wait_until(0, waiting);
 		serve_stop();
 		return 0;

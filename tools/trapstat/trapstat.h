@@ -121,8 +121,7 @@ struct line {
 	char		*name;
 	uint64_t	count;
 	uint64_t	sum;		/* ns */
-	uint64_t	told_count;	/* of them, what Prometheus has been told */
-	uint64_t	told_sum;
+	double		changed;	/* by clock_now(); only for Prometheus */
 };
 
 struct lines {
@@ -130,6 +129,7 @@ struct lines {
 	size_t		nr;
 	uint64_t	others;		/* exceptions of lines that were left out */
 	uint64_t	nr_others;	/* these lines */
+	double		next_seen;	/* before it, Prometheus may not have seen a line's last count */
 };
 
 struct sample {
