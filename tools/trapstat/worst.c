@@ -81,7 +81,7 @@ static void keep(const struct traps_event *e, const struct offcpu *lost)
 	fault->row.value = e->ip;
 	fault->row.kernel = !e->user_mode && !fault->no_exception;
 	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
-	if (lost->longest) {
+	if (lost->longest && lost->longest->callers) {
 		fault->nr_waits = lost->longest->nr_callers;
 		memcpy(fault->waits, lost->longest->callers,
 		       fault->nr_waits * sizeof(*fault->waits));
