@@ -14,7 +14,7 @@
 /* What a task's time in page faults was, a value of its rows */
 enum { SLEEPING, PREEMPTED, RUNNING };
 
-static struct fault *faults, **heap;	/* if there are as many as asked for, the shortest is its top */
+static struct fault *faults, **heap;	/* when it is full, the shortest is its top */
 static size_t nr_faults;
 static struct fault *last[MAX_CPUS];	/* that was kept of each CPU: its stack may follow */
 static bool knows_switches;
