@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - prints a sample as tables, by libsmartcols: it fits them to the terminal, and
- * shows what is not printable in names as numbers
+ * text.c - prints a sample as tables, which libsmartcols fits to the terminal
  */
 #include <inttypes.h>
 #include <libsmartcols.h>

@@ -14,7 +14,7 @@
 /* What a task's time in page faults was, a value of its rows */
 enum { SLEEPING, PREEMPTED, RUNNING };
 
-static struct fault *faults, **heap;	/* if there are as many as asked for, the shortest is its top */
+static struct fault *faults, **heap;	/* when it is full, the shortest is its top */
 static size_t nr_faults;
 static struct fault *last[MAX_CPUS];	/* that was kept of each CPU: its stack may follow */
 static bool knows_switches;
@@ -81,7 +81,7 @@ static void keep(const struct traps_event *e, const struct offcpu *lost)
 	fault->row.value = e->ip;
 	fault->row.kernel = !e->user_mode && !fault->no_exception;
 	strncpy(fault->row.comm, recording_comm(e->pid), COMM_LEN - 1);
-	if (lost->longest) {
+	if (lost->longest && lost->longest->callers) {
 		fault->nr_waits = lost->longest->nr_callers;
 		memcpy(fault->waits, lost->longest->callers,
 		       fault->nr_waits * sizeof(*fault->waits));
