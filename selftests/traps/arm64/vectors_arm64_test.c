@@ -100,7 +100,7 @@ static void probe_kernel(void)
 		.type		= perf_type("kprobe"),
 		.size		= sizeof(attr),
 		.kprobe_func	= (unsigned long)"__arm64_sys_getppid",
-		.probe_offset	= 8,
+		.probe_offset	= 16,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
@@ -223,7 +223,7 @@ VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5)
 	.absent = "perf has no uprobes");
 VARIANT(kernel_brk64, probe_kernel, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 4),
 	.result = "CONSUMED", .mode = "kernel", .ip = { "" },
-	.shown = "__arm64_sys_getppid+0x8/0x*",
+	.shown = "__arm64_sys_getppid+0x10/0x*",
 	.step = "BRK64 mode=kernel error_code=0xf2000006", .absent = "perf has no kprobes");
 
 TEST_HARNESS_MAIN
