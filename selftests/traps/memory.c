@@ -16,6 +16,10 @@
 #include "memory.h"
 #include "trace.h"
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL	102
+#endif
+
 char *map_anonymous(int pages)
 {
 	char *map = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
@@ -87,6 +91,13 @@ char *map_uncached(void)
 		return NULL;
 	map = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	return map == MAP_FAILED || madvise(map, ROUNDS * PAGE, MADV_RANDOM) ? NULL : map;
+}
+
+char *map_guarded(void)
+{
+	char *map = map_untouched();
+
+	return map && !madvise(map, ROUNDS * PAGE, MADV_GUARD_INSTALL) ? map : NULL;
 }
 
 void *page_of_round(struct report *report, int round, char *(*map)(void))

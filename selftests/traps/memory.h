@@ -18,6 +18,7 @@ char *map_filled(void);
 char *map_read_only(void);
 char *map_beyond_eof(void);
 char *map_uncached(void);
+char *map_guarded(void);
 
 /* That of this round, of what @map() returned in round 0; NULL: failed. */
 void *page_of_round(struct report *report, int round, char *(*map)(void));

@@ -18,10 +18,6 @@
 
 #include "fault.h"
 
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL	102
-#endif
-
 #define STACK_STEP	(64L << 10)
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
@@ -95,11 +91,14 @@ static char *map_poisoned(void)
 	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
 }
 
-static char *map_guarded(void)
+static char *map_shared(void)
 {
-	char *map = map_untouched();
+	int fd = memfd_create("shared", MFD_CLOEXEC);
+	char *map = ftruncate(fd, ROUNDS * PAGE) ? MAP_FAILED :
+		    mmap(NULL, ROUNDS * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return map && !madvise(map, ROUNDS * PAGE, MADV_GUARD_INSTALL) ? map : NULL;
+	close(fd);
+	return map == MAP_FAILED ? NULL : map;
 }
 
 /* --- How it is accessed */
@@ -132,6 +131,7 @@ VARIANT(kernel_untouched, map_untouched, read_pipe, KERNEL_WRITE, "MINOR", MMAP_
 	.kernel = true);
 VARIANT(kernel_absent, map_absent, read_pipe, KERNEL_WRITE, "FIXUP", MMAP_LOCK, .kernel = true,
 	.error = EFAULT);
+VARIANT(kernel_shared, map_shared, read_pipe, KERNEL_WRITE, "MINOR", MMAP_LOCK, .kernel = true);
 VARIANT(kernel_file, map_uncached, access_name, KERNEL_READ, "MAJOR", MMAP_LOCK | RETRIED,
 	.kernel = true, .absent = "no ext4 file system on a loop device can be made");
 VARIANT(userfault_missing, map_missing, raise_write, USER_WRITE, "WAITED", WAITED,

@@ -29,10 +29,8 @@ static pid_t other;			/* a process with the same memory */
 
 /* --- Memory: the address of round 0, NULL if it cannot be made */
 
-static char *map_in_other(void)
+static char *fork_with(char *map)
 {
-	char *map = map_untouched();
-
 	other = map ? fork() : -1;
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -40,6 +38,16 @@ static char *map_in_other(void)
 			pause();
 	}
 	return other < 0 ? NULL : map;
+}
+
+static char *map_in_other(void)
+{
+	return fork_with(map_untouched());
+}
+
+static char *map_after_fork(void)
+{
+	return fork_with(map_filled());
 }
 
 static char *map_missing(void)
@@ -137,6 +145,7 @@ VARIANT(mlock, map_untouched, lock, WRITE " mm_id=* curr=1", "MINOR");
 VARIANT(populate_read, map_untouched, populate_read, READ " mm_id=* curr=1", "MINOR");
 VARIANT(populate_write, map_untouched, populate_write, WRITE " mm_id=* curr=1", "MINOR");
 VARIANT(read_own, map_untouched, read_own, REMOTE " mm_id=* curr=1", "MINOR");
+VARIANT(read_shared, map_after_fork, read_own, REMOTE "|UNSHARE mm_id=* curr=1", "MINOR");
 VARIANT(write_other, map_in_other, write_other, "WRITE|" REMOTE " mm_id=* curr=0", "MINOR");
 VARIANT(write_mem, map_untouched, write_mem, "WRITE|*REMOTE mm_id=* curr=1", "MINOR");
 VARIANT(futex, map_untouched, add_in_futex, "WRITE mm_id=* curr=1", "MINOR");
@@ -145,6 +154,8 @@ VARIANT(file, map_uncached, read_own, "*REMOTE mm_id=* curr=1", "RETRY", .again 
 VARIANT(userfault, map_missing, read_own, REMOTE " mm_id=* curr=1", "RETRY", .flags = SLEPT,
 	.absent = "no userfaultfd");
 VARIANT(beyond_eof, map_beyond_eof, read_own, REMOTE " mm_id=* curr=1", "SIGBUS", .error = EFAULT);
+VARIANT(guarded, map_guarded, read_own, REMOTE " mm_id=* curr=1", "SIGSEGV", .error = EFAULT,
+	.absent = "no MADV_GUARD_INSTALL");
 
 static void cause_fault(struct report *report, int round)
 {
