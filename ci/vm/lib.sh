@@ -110,7 +110,11 @@ qemu() {
 		set -- -accel tcg,thread=single "$@"
 	fi
 	case $guest in
-	arm64) board=virt,gic-version=3,mte=on ;;
+	arm64)
+		board=virt,gic-version=3,mte=on
+		# As the architecture has them, signatures of pointers take half of the time.
+		[ "$cpu" != max ] || cpu=max,pauth-impdef=on
+		;;
 	*) board=q35 ;;
 	esac
 	# shellcheck disable=SC2086 # $extra is a list of arguments, $reset one or none
