@@ -36,6 +36,7 @@ struct maps {
 struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
+	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
@@ -426,6 +427,11 @@ static void read_proc(struct space *space, pid_t tid)
 	size_t i;
 
 	space->read = true;
+	if (!maps && space->lost) {
+		maps_put(space->maps);
+		space->maps = maps_new();
+	}
+	space->lost = false;
 	if (!maps)
 		return;
 	set_old(space);
@@ -610,6 +616,7 @@ void maps_lost(void)
 			if (!task->gone && !syscall(SYS_tkill, task->tid, 0)) {
 				set_old(task->space);
 				task->space->read = false;
+				task->space->lost = true;
 				continue;
 			}
 			maps_exit(task->tid);

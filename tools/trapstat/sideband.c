@@ -21,6 +21,7 @@
 struct ring {
 	int				fd;
 	uint64_t			lost;
+	bool				was_full;	/* there may have been no room for a record */
 	struct perf_event_mmap_page	*page;
 };
 
@@ -113,6 +114,8 @@ static struct perf_event_header *next_record(struct ring *ring)
 
 	if (tail == head)
 		return NULL;
+	if (head - tail > RING_BYTES - UINT16_MAX)
+		ring->was_full = true;
 	/* a record may wrap around, its header does not */
 	memcpy(&header, data + tail % RING_BYTES, sizeof(header));
 	copy = allocate(NULL, header.size);
@@ -148,7 +151,7 @@ static bool cpus_came(void)
 
 /*
  * Has a ring lost a record since the last call? Asked of the event, as PERF_RECORD_LOST comes with
- * the CPU's next record only.
+ * the CPU's next record only; but not of each ring, as that interrupts its CPU.
  */
 static bool any_lost(void)
 {
@@ -157,10 +160,11 @@ static bool any_lost(void)
 	size_t i;
 
 	for (i = 0; i < nr_rings; i++) {
-		if (read(rings[i].fd, &count, sizeof(count)) != sizeof(count))
-			continue;		/* an offline CPU's */
+		if (!rings[i].was_full || read(rings[i].fd, &count, sizeof(count)) != sizeof(count))
+			continue;
 		any |= count.lost != rings[i].lost;
 		rings[i].lost = count.lost;
+		rings[i].was_full = false;
 	}
 	return any;
 }
@@ -171,7 +175,8 @@ static bool any_lost(void)
  */
 static void read_rings(void)
 {
-	bool some_lost = any_lost();	/* before all that is handled here is read */
+	static bool lost_before;
+	bool lost_now;
 	static struct entry *entries;
 	static size_t nr;
 	struct perf_event_header *header;
@@ -190,6 +195,7 @@ static void read_rings(void)
 			nr++;
 		}
 	}
+	lost_now = any_lost();
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), compare_time);
 	for (i = 0; i < nr && entries[i].time < now; i++) {
@@ -199,8 +205,12 @@ static void read_rings(void)
 	nr -= i;
 	if (nr)
 		memmove(entries, entries + i, nr * sizeof(*entries));
-	if (some_lost)
+	/* of what waited some may be from before the loss */
+	if (lost_now)
 		lost("too many at once");
+	else if (lost_before)
+		maps_lost();
+	lost_before = lost_now;
 }
 
 /* Returns an error number, or 0. */
@@ -241,6 +251,7 @@ static int ring_open(unsigned int cpu)
 		return error;
 	}
 	ring->lost = 0;
+	ring->was_full = false;
 	nr_rings++;
 	return 0;
 }
