@@ -29,7 +29,7 @@ check == "faults-allocation" && /WARNING:.* tracepoint_probe_unregister[+]/ { he
 held && /end trace/ { print held; held = "" }
 END { printf "%s", oops; if (held) print held }
 
-/WARNING:|BUG:|UBSAN:|Oops|suspicious RCU|rcu:.*(stall|detected)|blocked for more than|non-static key|unchecked MSR access/
+/WARNING:|BUG:|UBSAN:|Oops|suspicious RCU|rcu:.*(stall|detected)|blocked.* for more than|non-static key|unchecked MSR access/
 # Of its command line.
 /Malformed|Unknown kernel/
 # Which test the next ones are of.

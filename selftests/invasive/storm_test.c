@@ -47,7 +47,7 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	pairs_compare();
 	EXPECT_EQ(0, pairs->errors);
 	EXPECT_LE(2 * count, pairs->records);
-	TH_LOG("%lu records in pairs; %lu exits say PREEMPTED, %lu MIGRATED", pairs->records,
+	TH_LOG("%lu records; %lu exits say PREEMPTED, %lu MIGRATED", pairs->records,
 	       pairs->preempted, pairs->migrated);
 	if (kernel_is_preemptible())
 		EXPECT_LT(0, pairs->preempted);
