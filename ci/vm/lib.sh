@@ -112,7 +112,7 @@ qemu() {
 	case $guest in
 	arm64)
 		board=virt,gic-version=3,mte=on
-		# As the architecture has them, signatures of pointers take half of the time.
+		# QARMA, which signs each return address, takes half of the time.
 		[ "$cpu" != max ] || cpu=max,pauth-impdef=on
 		;;
 	*) board=q35 ;;

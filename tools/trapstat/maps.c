@@ -427,13 +427,14 @@ static void read_proc(struct space *space, pid_t tid)
 	size_t i;
 
 	space->read = true;
-	if (!maps && space->lost) {
-		maps_put(space->maps);
-		space->maps = maps_new();
+	if (!maps) {
+		if (space->lost) {
+			maps_put(space->maps);
+			space->maps = maps_new();
+		}
+		return;
 	}
 	space->lost = false;
-	if (!maps)
-		return;
 	set_old(space);
 	for (i = 0; i < maps->nr; i++) {
 		map = maps->map[i];
