@@ -37,6 +37,7 @@ struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
 	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
+	uint64_t	read_at;	/* CLOCK_MONOTONIC, ns */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
@@ -273,6 +274,31 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 	add_map(maps, new);
 }
 
+/* What is in the range of @new came from /proc meanwhile: before it or, more often, later. */
+static void add_late(struct space *space, struct map *new)
+{
+	struct maps *maps = own_maps(space), *later = maps_new();
+	bool is_later = false;
+	struct map map;
+	size_t i;
+
+	for (i = first_above(maps, new->start);
+	     i < maps->nr && maps->map[i].start < new->end; i++) {
+		add_map(later, &maps->map[i]);
+		is_later |= !same_owner(&maps->map[i], new, false) &&
+			    !is_segment(maps->map, i, new);
+	}
+	if (is_later)
+		add_map(maps, new);
+	else
+		add_to_space(space, new, false);
+	for (i = 0; is_later && i < later->nr; i++) {
+		map = later->map[i];
+		add_to_space(space, &map, false);
+	}
+	maps_put(later);
+}
+
 /*
  * A process that maps and unmaps all the time, at other addresses, would take all memory: forget
  * what it has had until /proc tells the rest. No address has an owner until then.
@@ -435,6 +461,7 @@ static void read_proc(struct space *space, pid_t tid)
 		return;
 	}
 	space->lost = false;
+	space->read_at = sideband_clock();
 	set_old(space);
 	for (i = 0; i < maps->nr; i++) {
 		map = maps->map[i];
@@ -642,13 +669,16 @@ void maps_rename(pid_t tid, const char *comm)
 }
 
 /* Does nothing for a task whose fork was not seen: /proc has all of its areas. */
-void maps_add(pid_t pid, struct map *map)
+void maps_add(pid_t pid, struct map *map, uint64_t time)
 {
 	struct task *task = *find_task(pid);
 
 	if (!task)
 		return;
-	add_to_space(task->space, map, false);
+	if (time < task->space->read_at)
+		add_late(task->space, map);
+	else
+		add_to_space(task->space, map, false);
 	if (task->space->maps->nr > task->space->nr_read + MAX_NEW_MAPS)
 		drop_maps(task->space);
 }

@@ -43,7 +43,7 @@ static void lost(const char *why)
 	maps_lost();
 }
 
-static void handle(const struct perf_event_header *header)
+static void handle(const struct perf_event_header *header, uint64_t time)
 {
 	const struct { struct perf_event_header header; uint32_t pid, ppid, tid; } *fork;
 	const struct {
@@ -90,9 +90,18 @@ static void handle(const struct perf_event_header *header)
 			area.id.inode = map->inode;
 			area.id.generation = map->generation;
 		}
-		maps_add(map->pid, &area);
+		maps_add(map->pid, &area, time);
 		break;
 	}
+}
+
+/* That of the events, in ns */
+uint64_t sideband_clock(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
 static int compare_time(const void *a, const void *b)
@@ -180,12 +189,9 @@ static void read_rings(void)
 	static struct entry *entries;
 	static size_t nr;
 	struct perf_event_header *header;
-	struct timespec time;
-	uint64_t now;
+	uint64_t now = sideband_clock();
 	size_t i;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	now = time.tv_sec * 1000000000ULL + time.tv_nsec;
 	for (i = 0; i < nr_rings; i++) {
 		while ((header = next_record(&rings[i]))) {
 			if (!(nr & (nr - 1)))
@@ -199,7 +205,7 @@ static void read_rings(void)
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), compare_time);
 	for (i = 0; i < nr && entries[i].time < now; i++) {
-		handle(entries[i].header);
+		handle(entries[i].header, entries[i].time);
 		free(entries[i].header);
 	}
 	nr -= i;

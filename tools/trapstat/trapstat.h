@@ -255,6 +255,7 @@ bool record_stop(void);
 void sideband_start(unsigned int nr_cpus, bool mappings);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
+uint64_t sideband_clock(void);
 
 /*
  * What tells a file from any other of the same name: its build ID, which is the same on all
@@ -300,7 +301,7 @@ size_t maps_nr_gone(void);
 void maps_exit(pid_t tid);
 void maps_lost(void);
 void maps_rename(pid_t tid, const char *comm);
-void maps_add(pid_t pid, struct map *map);
+void maps_add(pid_t pid, struct map *map, uint64_t time);
 void maps_read_running(void);
 void maps_period(void);
 void maps_forget(void);
