@@ -294,7 +294,7 @@ static void add_late(struct space *space, struct map *new)
 		add_to_space(space, new, false);
 	for (i = 0; is_later && i < later->nr; i++) {
 		map = later->map[i];
-		add_to_space(space, &map, false);
+		add_to_space(space, &map, true);
 	}
 	maps_put(later);
 }
