@@ -274,7 +274,10 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 	add_map(maps, new);
 }
 
-/* What is in the range of @new came from /proc meanwhile: before it or, more often, later. */
+/*
+ * @new is from before /proc was read, or from meanwhile: its range may have what came later, such
+ * as the segments that a loader maps over a whole library.
+ */
 static void add_late(struct space *space, struct map *new)
 {
 	struct maps *maps = own_maps(space), *later = maps_new();
