@@ -37,7 +37,8 @@ struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
 	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
-	uint64_t	read_at;	/* CLOCK_MONOTONIC, ns */
+	uint64_t	read_from;	/* CLOCK_MONOTONIC, ns */
+	uint64_t	read_at;	/* the end of reading */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
@@ -451,6 +452,7 @@ static struct maps *read_threads_maps(pid_t pid)
 
 static void read_proc(struct space *space, pid_t tid)
 {
+	uint64_t begin = sideband_clock();
 	struct maps *maps = read_maps(tid) ?: read_threads_maps(tid);
 	struct map map, *new;
 	size_t i;
@@ -464,6 +466,7 @@ static void read_proc(struct space *space, pid_t tid)
 		return;
 	}
 	space->lost = false;
+	space->read_from = begin;
 	space->read_at = sideband_clock();
 	set_old(space);
 	for (i = 0; i < maps->nr; i++) {
@@ -616,7 +619,7 @@ static void end_threads(const struct task *process)
 	}
 }
 
-void maps_exec(pid_t tid)
+void maps_exec(pid_t tid, uint64_t time)
 {
 	struct task *task = *find_task(tid);
 
@@ -624,7 +627,8 @@ void maps_exec(pid_t tid)
 		return;
 	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
 	end_threads(task);
-	set_old(task->space);
+	if (time >= task->space->read_from)
+		set_old(task->space);
 }
 
 /* The process that made @tid, or whose thread it is; 0 if that is not known. */

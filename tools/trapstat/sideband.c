@@ -72,7 +72,7 @@ static void handle(const struct perf_event_header *header, uint64_t time)
 		break;
 	case PERF_RECORD_COMM:
 		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			maps_exec(comm->tid);
+			maps_exec(comm->tid, time);
 		maps_rename(comm->tid, comm->comm);
 		break;
 	case PERF_RECORD_MMAP2:
