@@ -122,6 +122,16 @@ no_complaints() {
 	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
 }
 
+# measured CHECK NAME: the lines "WHAT NUMBER" of stdin become its rows of ci/robustness.tsv,
+# which Documentation/robustness.md quotes
+measured() {
+	rows=$({
+		awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
+		awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
+	} | sort)
+	echo "$rows" >"$root/ci/robustness.tsv"
+}
+
 # What compiles programs for the arm64 guest
 arm64_cc='clang-19 --target=aarch64-linux-gnu'
 
