@@ -37,8 +37,7 @@ struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
 	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
-	uint64_t	read_from;	/* CLOCK_MONOTONIC, ns */
-	uint64_t	read_at;	/* the end of reading */
+	uint64_t	read_at;	/* when reading began: CLOCK_MONOTONIC, ns */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
@@ -208,7 +207,7 @@ static bool same_owner(const struct map *map, const struct map *new, bool proc)
 		return proc || !strcmp(map->name, new->name);
 	return map->id.inode == new->id.inode && map->id.major == new->id.major &&
 	       map->id.minor == new->id.minor &&
-	       (proc || map->id.generation == new->id.generation) &&
+	       (proc || !map->id.generation || map->id.generation == new->id.generation) &&
 	       !memcmp(map->id.build_id, new->id.build_id, sizeof(new->id.build_id));
 }
 
@@ -273,34 +272,6 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 		}
 	}
 	add_map(maps, new);
-}
-
-/*
- * @new is from before /proc was read, or from meanwhile: its range may have what came later, such
- * as the segments that a loader maps over a whole library.
- */
-static void add_late(struct space *space, struct map *new)
-{
-	struct maps *maps = own_maps(space), *later = maps_new();
-	bool is_later = false;
-	struct map map;
-	size_t i;
-
-	for (i = first_above(maps, new->start);
-	     i < maps->nr && maps->map[i].start < new->end; i++) {
-		add_map(later, &maps->map[i]);
-		is_later |= !same_owner(&maps->map[i], new, false) &&
-			    !is_segment(maps->map, i, new);
-	}
-	if (is_later)
-		add_map(maps, new);
-	else
-		add_to_space(space, new, false);
-	for (i = 0; is_later && i < later->nr; i++) {
-		map = later->map[i];
-		add_to_space(space, &map, true);
-	}
-	maps_put(later);
 }
 
 /*
@@ -450,11 +421,30 @@ static struct maps *read_threads_maps(pid_t pid)
 	return maps;
 }
 
-static void read_proc(struct space *space, pid_t tid)
+/*
+ * Events from before the reading are processed first. Those from meanwhile may be in what was
+ * read or not, so it is read again, but not for ever of a process that maps all the time.
+ */
+static struct maps *read_after_events(const struct task *task, uint64_t *at)
 {
-	uint64_t begin = sideband_clock();
-	struct maps *maps = read_maps(tid) ?: read_threads_maps(tid);
-	struct map map, *new;
+	pid_t pid = task->thread ? task->parent : task->tid;
+	struct maps *maps = NULL;
+	int tries = 5;
+
+	do {
+		maps_put(maps);
+		*at = sideband_clock();
+		maps = read_maps(task->tid) ?: read_threads_maps(task->tid);
+	} while (sideband_read_until(*at, pid) && --tries);
+	return maps;
+}
+
+static void read_proc(struct task *task)
+{
+	uint64_t read_at;
+	struct maps *maps = read_after_events(task, &read_at);
+	struct space *space = task->space;
+	struct map map, *known;
 	size_t i;
 
 	space->read = true;
@@ -466,16 +456,19 @@ static void read_proc(struct space *space, pid_t tid)
 		return;
 	}
 	space->lost = false;
-	space->read_from = begin;
-	space->read_at = sideband_clock();
+	space->read_at = read_at;
 	set_old(space);
 	for (i = 0; i < maps->nr; i++) {
 		map = maps->map[i];
+		known = find_map(space->maps, map.start);
+		/* the same file with another path, or another file? */
+		if (known && known->id.build_id_size && map.id.inode && strcmp(known->name, map.name))
+			identify(task->tid, &map);
 		add_to_space(space, &map, true);
 		/* of others when their names are asked for; a recording's process may have ended */
-		new = find_map(space->maps, map.start);
-		if (options.record && new->protection & PROT_EXEC && new->id.inode)
-			identify(tid, new);
+		known = find_map(space->maps, map.start);
+		if (options.record && known->protection & PROT_EXEC && known->id.inode)
+			identify(task->tid, known);
 	}
 	space->nr_read = maps->nr;
 	maps_put(maps);
@@ -523,7 +516,7 @@ static struct task *get_task(pid_t tid)
 	if (!task) {
 		task = set_task(tid, NULL);
 		if (with_maps)
-			read_proc(task->space, tid);
+			read_proc(task);
 	}
 	return task;
 }
@@ -627,7 +620,7 @@ void maps_exec(pid_t tid, uint64_t time)
 		return;
 	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
 	end_threads(task);
-	if (time >= task->space->read_from)
+	if (time >= task->space->read_at)
 		set_old(task->space);
 }
 
@@ -675,17 +668,14 @@ void maps_rename(pid_t tid, const char *comm)
 		strncpy(get_task(tid)->comm, comm, COMM_LEN - 1);
 }
 
-/* Does nothing for a task whose fork was not seen: /proc has all of its areas. */
+/* Does nothing if /proc has told it: of a task whose fork was not seen it tells all. */
 void maps_add(pid_t pid, struct map *map, uint64_t time)
 {
 	struct task *task = *find_task(pid);
 
-	if (!task)
+	if (!task || time < task->space->read_at)
 		return;
-	if (time < task->space->read_at)
-		add_late(task->space, map);
-	else
-		add_to_space(task->space, map, false);
+	add_to_space(task->space, map, false);
 	if (task->space->maps->nr > task->space->nr_read + MAX_NEW_MAPS)
 		drop_maps(task->space);
 }
@@ -779,7 +769,7 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 	for (i = 0; i < HASH; i++) {
 		for (task = tasks[i]; task; task = task->next) {
 			if (!task->gone && !task->space->read)
-				read_proc(task->space, task->tid);
+				read_proc(task);
 			maps = marked_maps(task->space);
 			if (maps->nr)
 				call(task->tid, maps->map, maps->nr, data);
@@ -854,12 +844,13 @@ bool map_is_sure(const struct map *map, bool code)
 bool maps_find(pid_t tid, uint64_t address, struct place *place)
 {
 	struct task *task = get_task(tid);
-	struct space *space = task->space;
 	const struct map *mixed;
+	struct space *space;
 	struct map *map;
 
-	if (!task->gone && !space->read)
-		read_proc(space, tid);
+	if (!task->gone && !task->space->read)
+		read_proc(task);
+	space = task->space;
 	if (!space->maps->nr)
 		maps_exit(tid);		/* was not seen running, and its end was: see get_task() */
 	map = find_map(space->maps, address);

@@ -179,19 +179,23 @@ static bool any_lost(void)
 }
 
 /*
- * Process what happened since the last call, in the order of time over all CPUs. What happens
- * from now on waits for the next call: it may follow from what a ring got after it was read.
+ * Process what happened before @until, which has passed, in the order of time over all CPUs. What
+ * happened since waits for the next call: it may follow from what a ring got after it was read.
+ * Returns whether some of that is about @pid. Does nothing if a record that is being processed
+ * needs it.
  */
-static void read_rings(void)
+bool sideband_read_until(uint64_t until, pid_t pid)
 {
-	static bool lost_before;
-	bool lost_now;
+	static bool reading, lost_before;
+	bool lost_now, waits = false;
 	static struct entry *entries;
 	static size_t nr;
 	struct perf_event_header *header;
-	uint64_t now = sideband_clock();
 	size_t i;
 
+	if (reading)
+		return false;
+	reading = true;
 	for (i = 0; i < nr_rings; i++) {
 		while ((header = next_record(&rings[i]))) {
 			if (!(nr & (nr - 1)))
@@ -204,19 +208,23 @@ static void read_rings(void)
 	lost_now = any_lost();
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), compare_time);
-	for (i = 0; i < nr && entries[i].time < now; i++) {
+	for (i = 0; i < nr && entries[i].time < until; i++) {
 		handle(entries[i].header, entries[i].time);
 		free(entries[i].header);
 	}
 	nr -= i;
 	if (nr)
 		memmove(entries, entries + i, nr * sizeof(*entries));
+	for (i = 0; i < nr; i++)
+		waits |= *(uint32_t *)(entries[i].header + 1) == (uint32_t)pid;
 	/* of what waited some may be from before the loss */
 	if (lost_now)
 		lost("too many at once");
 	else if (lost_before)
 		maps_lost();
 	lost_before = lost_now;
+	reading = false;
+	return waits;
 }
 
 /* Returns an error number, or 0. */
@@ -306,7 +314,7 @@ void sideband_start(unsigned int cpus, bool mappings)
 
 void sideband_read(void)
 {
-	read_rings();
+	sideband_read_until(sideband_clock(), 0);
 	if (nr_rings && cpus_came()) {
 		open_rings();
 		lost("a CPU has come online");

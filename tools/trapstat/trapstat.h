@@ -255,6 +255,7 @@ bool record_stop(void);
 void sideband_start(unsigned int nr_cpus, bool mappings);
 size_t sideband_poll(struct pollfd *fds, size_t nr);
 void sideband_read(void);
+bool sideband_read_until(uint64_t until, pid_t pid);
 uint64_t sideband_clock(void);
 
 /*
