@@ -261,7 +261,7 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 		map = &maps->map[i];
 		if (same_owner(map, new, proc)) {
 			new->protection |= map->protection;
-			if (proc && map->id.build_id_size) {
+			if (proc && (map->id.build_id_size || map->id.generation)) {
 				new->id = map->id;
 				new->name = map->name;
 			}
@@ -422,26 +422,31 @@ static struct maps *read_threads_maps(pid_t pid)
 }
 
 /*
- * Events from before the reading are processed first. Those from meanwhile may be in what was
+ * Its events from before the reading are processed first. Those from meanwhile may be in what was
  * read or not, so it is read again, but not for ever of a process that maps all the time.
  */
 static struct maps *read_after_events(const struct task *task, uint64_t *at)
 {
 	pid_t pid = task->thread ? task->parent : task->tid;
-	struct maps *maps = NULL;
-	int tries = 5;
+	struct maps *maps = NULL, *again;
+	uint64_t begin;
+	int tries = 3;
 
 	do {
+		begin = sideband_clock();
+		again = read_maps(task->tid) ?: read_threads_maps(task->tid);
+		if (!again && maps)
+			break;		/* it has ended, and had these before */
 		maps_put(maps);
-		*at = sideband_clock();
-		maps = read_maps(task->tid) ?: read_threads_maps(task->tid);
-	} while (sideband_read_until(*at, pid) && --tries);
+		maps = again;
+		*at = --tries ? begin : sideband_clock();
+	} while (sideband_read_until(*at, pid) && tries);
 	return maps;
 }
 
 static void read_proc(struct task *task)
 {
-	uint64_t read_at;
+	uint64_t read_at = 0;
 	struct maps *maps = read_after_events(task, &read_at);
 	struct space *space = task->space;
 	struct map map, *known;
@@ -559,13 +564,14 @@ static void add_before(struct space *space, const struct space *before)
 	maps_put(maps);
 }
 
-void maps_fork(pid_t pid, pid_t parent, pid_t tid)
+void maps_fork(pid_t pid, pid_t parent, pid_t tid, uint64_t time)
 {
 	struct space *from, *before = NULL;
 	struct task *task;
 
 	if (!is_known(parent))
 		return;
+	sideband_read_until(time, parent);	/* if only those of @pid are */
 	from = get_task(parent)->space;
 	task = *find_task(tid);
 	if (task) {

@@ -31,6 +31,11 @@ struct entry {
 	struct perf_event_header	*header;
 };
 
+struct entries {
+	struct entry			*entry;
+	size_t				nr;
+};
+
 static struct ring *rings;
 static size_t nr_rings;
 static unsigned int nr_cpus;
@@ -65,7 +70,7 @@ static void handle(const struct perf_event_header *header, uint64_t time)
 	map = (const void *)header;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		maps_fork(fork->pid, fork->ppid, fork->tid);
+		maps_fork(fork->pid, fork->ppid, fork->tid, time);
 		break;
 	case PERF_RECORD_EXIT:
 		maps_exit(fork->tid);
@@ -178,52 +183,66 @@ static bool any_lost(void)
 	return any;
 }
 
+static bool changes_maps(const struct perf_event_header *header)
+{
+	return header->type == PERF_RECORD_MMAP2 || header->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+static void push(struct entries *list, const struct entry *entry)
+{
+	if (!(list->nr & (list->nr - 1)))
+		list->entry = allocate(list->entry,
+				       (list->nr ? 2 * list->nr : 1) * sizeof(*list->entry));
+	list->entry[list->nr++] = *entry;
+}
+
+static void read_rings(struct entries *list)
+{
+	struct entry entry;
+	size_t i;
+
+	for (i = 0; i < nr_rings; i++) {
+		while ((entry.header = next_record(&rings[i]))) {
+			memcpy(&entry.time, (char *)entry.header + entry.header->size - 8, 8);
+			push(list, &entry);
+		}
+	}
+}
+
 /*
- * Process what happened before @until, which has passed, in the order of time over all CPUs. What
- * happened since waits for the next call: it may follow from what a ring got after it was read.
- * Returns whether some of that is about @pid. Does nothing if a record that is being processed
- * needs it.
+ * Process what happened before @until, which has passed, in the order of time over all CPUs;
+ * @pid: only what is about that process, if not 0. The rest waits for the next call: what happened
+ * since may follow from what a ring got after it was read. Returns whether something that changes
+ * @pid's mappings waits.
  */
 bool sideband_read_until(uint64_t until, pid_t pid)
 {
-	static bool reading, lost_before;
-	bool lost_now, waits = false;
-	static struct entry *entries;
-	static size_t nr;
-	struct perf_event_header *header;
-	size_t i;
+	static struct entries waiting;
+	struct entries now = { };
+	bool waits = false, of_pid;
+	size_t i, nr = 0;
 
-	if (reading)
-		return false;
-	reading = true;
-	for (i = 0; i < nr_rings; i++) {
-		while ((header = next_record(&rings[i]))) {
-			if (!(nr & (nr - 1)))
-				entries = allocate(entries, (nr ? 2 * nr : 1) * sizeof(*entries));
-			entries[nr].header = header;
-			memcpy(&entries[nr].time, (char *)header + header->size - 8, 8);
-			nr++;
+	read_rings(&waiting);
+	for (i = 0; i < waiting.nr; i++) {
+		const struct entry *entry = &waiting.entry[i];
+
+		/* all of them begin with the process */
+		of_pid = *(uint32_t *)(entry->header + 1) == (uint32_t)pid;
+		if (entry->time < until && (!pid || of_pid)) {
+			push(&now, entry);
+		} else {
+			waits |= of_pid && changes_maps(entry->header);
+			waiting.entry[nr++] = *entry;
 		}
 	}
-	lost_now = any_lost();
-	if (nr)
-		qsort(entries, nr, sizeof(*entries), compare_time);
-	for (i = 0; i < nr && entries[i].time < until; i++) {
-		handle(entries[i].header, entries[i].time);
-		free(entries[i].header);
+	waiting.nr = nr;
+	if (now.nr)
+		qsort(now.entry, now.nr, sizeof(*now.entry), compare_time);
+	for (i = 0; i < now.nr; i++) {
+		handle(now.entry[i].header, now.entry[i].time);
+		free(now.entry[i].header);
 	}
-	nr -= i;
-	if (nr)
-		memmove(entries, entries + i, nr * sizeof(*entries));
-	for (i = 0; i < nr; i++)
-		waits |= *(uint32_t *)(entries[i].header + 1) == (uint32_t)pid;
-	/* of what waited some may be from before the loss */
-	if (lost_now)
-		lost("too many at once");
-	else if (lost_before)
-		maps_lost();
-	lost_before = lost_now;
-	reading = false;
+	free(now.entry);
 	return waits;
 }
 
@@ -314,7 +333,18 @@ void sideband_start(unsigned int cpus, bool mappings)
 
 void sideband_read(void)
 {
-	sideband_read_until(sideband_clock(), 0);
+	static bool lost_before;
+	uint64_t now = sideband_clock();
+	bool lost_now;
+
+	sideband_read_until(now, 0);
+	lost_now = any_lost();
+	/* of what waited some may be from before the loss */
+	if (lost_now)
+		lost("too many at once");
+	else if (lost_before)
+		maps_lost();
+	lost_before = lost_now;
 	if (nr_rings && cpus_came()) {
 		open_rings();
 		lost("a CPU has come online");

@@ -295,7 +295,7 @@ struct place {
 
 void maps_begin(bool mappings, bool some);
 void maps_know(pid_t tid);
-void maps_fork(pid_t pid, pid_t parent, pid_t tid);
+void maps_fork(pid_t pid, pid_t parent, pid_t tid, uint64_t time);
 void maps_exec(pid_t tid, uint64_t time);
 pid_t maps_parent(pid_t tid);
 size_t maps_nr_gone(void);
