@@ -38,6 +38,7 @@ struct space {
 	bool		read;		/* from /proc since the last report */
 	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
 	uint64_t	read_at;	/* when reading began: CLOCK_MONOTONIC, ns */
+	uint64_t	exec_at;	/* the last exec */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
@@ -261,10 +262,10 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 		map = &maps->map[i];
 		if (same_owner(map, new, proc)) {
 			new->protection |= map->protection;
-			if (proc && (map->id.build_id_size || map->id.generation)) {
+			if (proc)
 				new->id = map->id;
+			if (proc && map->id.build_id_size)
 				new->name = map->name;
-			}
 		} else if (map->protection &&
 			   ((!proc && map->old) || !is_segment(maps->map, i, new)) &&
 			   !(map->protection == PROT_READ && is_anon(new))) {
@@ -440,7 +441,7 @@ static struct maps *read_after_events(const struct task *task, uint64_t *at)
 		maps_put(maps);
 		maps = again;
 		*at = --tries ? begin : sideband_clock();
-	} while (sideband_read_until(*at, pid) && tries);
+	} while (sideband_read_until(*at, pid ?: -1) && tries);
 	return maps;
 }
 
@@ -569,9 +570,9 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid, uint64_t time)
 	struct space *from, *before = NULL;
 	struct task *task;
 
+	sideband_read_until(time, parent);	/* if only @pid's events are read */
 	if (!is_known(parent))
 		return;
-	sideband_read_until(time, parent);	/* if only those of @pid are */
 	from = get_task(parent)->space;
 	task = *find_task(tid);
 	if (task) {
@@ -581,7 +582,7 @@ void maps_fork(pid_t pid, pid_t parent, pid_t tid, uint64_t time)
 	task = set_task(tid, pid == parent ? from : NULL);
 	task->parent = parent;
 	task->thread = pid != tid;
-	if (task->space != from) {
+	if (task->space != from && time >= from->exec_at) {
 		maps_put(task->space->maps);
 		task->space->maps = from->maps;
 		task->space->nr_read = from->nr_read;
@@ -626,6 +627,7 @@ void maps_exec(pid_t tid, uint64_t time)
 		return;
 	set_task(tid, task->space);	/* the first thread has gone if another one calls exec */
 	end_threads(task);
+	task->space->exec_at = time;
 	if (time >= task->space->read_at)
 		set_old(task->space);
 }

@@ -17,6 +17,7 @@
 #include "trapstat.h"
 
 #define RING_BYTES	(512 * 1024)
+#define MAX_DEPTH	64		/* of a child's events, its parent's, its parent's parent's */
 
 struct ring {
 	int				fd;
@@ -212,16 +213,25 @@ static void read_rings(struct entries *list)
 /*
  * Process what happened before @until, which has passed, in the order of time over all CPUs;
  * @pid: only what is about that process, if not 0. The rest waits for the next call: what happened
- * since may follow from what a ring got after it was read. Returns whether something that changes
- * @pid's mappings waits.
+ * since may follow from what a ring got after it was read. While an event is processed another
+ * task may be needed: of that only what happened before is processed. Returns whether something
+ * that changes @pid's mappings waits.
  */
 bool sideband_read_until(uint64_t until, pid_t pid)
 {
+	static uint64_t processed = UINT64_MAX;		/* the time of the event that is */
+	static unsigned int depth;
 	static struct entries waiting;
+	const uint64_t outer = processed;
+	const unsigned int outer_depth = depth;
 	struct entries now = { };
 	bool waits = false, of_pid;
 	size_t i, nr = 0;
 
+	if (depth == MAX_DEPTH)
+		return false;
+	if (until > outer)
+		until = outer;
 	read_rings(&waiting);
 	for (i = 0; i < waiting.nr; i++) {
 		const struct entry *entry = &waiting.entry[i];
@@ -238,12 +248,16 @@ bool sideband_read_until(uint64_t until, pid_t pid)
 	waiting.nr = nr;
 	if (now.nr)
 		qsort(now.entry, now.nr, sizeof(*now.entry), compare_time);
+	depth = pid ? depth + 1 : MAX_DEPTH;	/* nothing is before all that is in order */
 	for (i = 0; i < now.nr; i++) {
+		processed = now.entry[i].time;
 		handle(now.entry[i].header, now.entry[i].time);
 		free(now.entry[i].header);
 	}
+	processed = outer;
+	depth = outer_depth;
 	free(now.entry);
-	return waits;
+	return waits && !depth;
 }
 
 /* Returns an error number, or 0. */
