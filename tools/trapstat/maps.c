@@ -37,8 +37,8 @@ struct space {
 	unsigned int	users;
 	bool		read;		/* from /proc since the last report */
 	bool		lost;		/* what came after its maps; /proc has it, unless it has ended */
-	uint64_t	read_at;	/* when reading began: CLOCK_MONOTONIC, ns */
-	uint64_t	exec_at;	/* the last exec */
+	uint64_t	read_at;	/* events from before are in it: CLOCK_MONOTONIC, ns */
+	uint64_t	exec_at;	/* the last exec; a child from before has other maps */
 	size_t		nr_read;	/* how many maps it had then */
 	struct maps	*maps;
 	struct maps	*mixed;
