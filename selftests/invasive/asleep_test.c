@@ -100,8 +100,8 @@ ASLEEP(exit_switched_on, 1, 0, .before = "traps/page_fault_entry",
 ASLEEP(switched_off, 1, 0, .before = "traps", .file = "events/traps/enable", .value = "0");
 ASLEEP(entry_switched_off, 1, 1, .before = "traps",
 	.file = "events/traps/page_fault_entry/enable", .value = "0");
-/* The handler of #GP emulates the instruction. */
-#define UMIP	.raise = raise_sgdt, .entry = "trap_entry", .exit = "trap_exit", .text = "vector=#GP *"
+/* The handler of #GP emulates the instruction. An exit alone might have any vector. */
+#define UMIP	.raise = raise_sgdt, .entry = "trap_entry", .exit = "trap_exit", .text = "*"
 ASLEEP(trap, 1, 1, UMIP, .before = "traps");
 ASLEEP(trap_switched_on, 0, 0, UMIP, .file = "events/traps/enable", .value = "1");
 ASLEEP(trap_exit_switched_on, 1, 0, UMIP, .before = "traps/trap_entry",
