@@ -197,18 +197,19 @@ static bool is_anon(const struct map *map)
 	       !strcmp(map->name, "[heap]") || map_is_stack(map);
 }
 
-/* @proc: @new is from /proc, which has no build ID, and another path after a rename. */
-static bool same_owner(const struct map *map, const struct map *new, bool proc)
+/* /proc tells no generation, and a build ID only if read_proc() asked for it. */
+static bool same_owner(const struct map *map, const struct map *new)
 {
 	if (is_anon(map) || is_anon(new))
 		return is_anon(map) && is_anon(new);
 	if (map->start - map->offset != new->start - new->offset)
 		return false;
 	if (!map->id.build_id_size != !new->id.build_id_size)
-		return proc || !strcmp(map->name, new->name);
+		return !strcmp(map->name, new->name);
 	return map->id.inode == new->id.inode && map->id.major == new->id.major &&
 	       map->id.minor == new->id.minor &&
-	       (proc || !map->id.generation || map->id.generation == new->id.generation) &&
+	       (!map->id.generation || !new->id.generation ||
+		map->id.generation == new->id.generation) &&
 	       !memcmp(map->id.build_id, new->id.build_id, sizeof(new->id.build_id));
 }
 
@@ -260,7 +261,7 @@ static void add_to_space(struct space *space, struct map *new, bool proc)
 
 	for (i = first; i < maps->nr && maps->map[i].start < new->end; i++) {
 		map = &maps->map[i];
-		if (same_owner(map, new, proc)) {
+		if (same_owner(map, new)) {
 			new->protection |= map->protection;
 			if (proc)
 				new->id = map->id;
