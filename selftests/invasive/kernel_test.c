@@ -12,8 +12,6 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "invasive_fixture.h"
 #include "memory.h"
@@ -512,57 +510,6 @@ TEST_F(nmi_in_nmi, recorded)
 		EXPECT_STREQ(expected[i].event, trace.records[i].event);
 		EXPECT_EQ(0, fnmatch(expected[i].text, trace.records[i].text, 0));
 	}
-}
-
-static void raise_nmi(struct report *report, int round)
-{
-	report->error = module_send_nmi(sched_getcpu());
-}
-
-/* Exits with 0 if something had to end before the events were on. */
-static pid_t switch_on_later(void)
-{
-	struct timespec start, end;
-	pid_t pid = fork();
-	int error;
-
-	if (pid)
-		return pid;
-	usleep(DELAY_NS / 2000);
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	error = trace_write("events/traps/enable", "1");
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	_exit(error || (end.tv_sec - start.tv_sec) * 1000000000LL +
-		       end.tv_nsec - start.tv_nsec < DELAY_NS / 2);
-}
-
-SIMPLE_FIXTURE(nmi_delayed, set_up_module)
-
-/* An NMI has no exit if the events are switched on while its handler runs. */
-TEST_F(nmi_delayed, switched_on)
-{
-	struct child child;
-	struct trace trace;
-	int status = -1;
-
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "one CPU only");
-	stay_on_cpu(_metadata, 0);
-	start(_metadata, &child, raise_nmi);
-	record_nmis(_metadata, &child);
-	ASSERT_EQ(0, module_write("delay_at", "on_nmi"));
-	stay_on_cpu(_metadata, 1);
-	for (int round = 1; round < ROUNDS && status; round++) {
-		turn(_metadata, "traps", "0");
-		/* What else is patched for a first event waits for the NMI, too. */
-		turn_on(_metadata, "traps/page_fault_exit");
-		ASSERT_LT(0, switch_on_later());
-		let_work(_metadata, &child, &trace);
-		ASSERT_LT(0, wait(&status));
-	}
-	ASSERT_EQ(0, status);
-	EXPECT_EQ(0, child.report->error);
-	EXPECT_EQ(0, trace_count(&trace, "trap_*", "*"));
 }
 
 #ifdef __x86_64__
