@@ -125,11 +125,14 @@ no_complaints() {
 # measured CHECK NAME: the lines "WHAT NUMBER" of stdin become its rows of ci/robustness.tsv,
 # which Documentation/robustness.md quotes
 measured() {
-	rows=$({
-		awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
-		awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
-	} | sort)
-	echo "$rows" >"$root/ci/robustness.tsv"
+	(
+		flock 8
+		{
+			awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
+			awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
+		} | sort >"$build/robustness.new"
+		mv "$build/robustness.new" "$root/ci/robustness.tsv"
+	) 8>"$build/robustness.lock"
 }
 
 # What compiles programs for the arm64 guest

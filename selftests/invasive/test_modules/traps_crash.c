@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dies as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs.
+ * Dies as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs, of which
+ * this CPU gets one, too.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -20,6 +21,7 @@ static int __init traps_crash_init(void)
 	shootdown = (void *)probe.addr;
 	unregister_kprobe(&probe);
 	shootdown(NULL);
+	asm volatile("int $2");
 	panic("traps_crash");
 }
 module_init(traps_crash_init);
