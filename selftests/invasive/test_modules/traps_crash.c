@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dies as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs, of which
- * this CPU gets one, too.
+ * Dies. In most cases as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs,
+ * of which this CPU gets one, too. With how=recording, of a double fault: the next page fault's
+ * recording uses up the stack.
  */
+#include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/panic.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
 
 #include <asm/reboot.h>
+
+static char *how = "crash";
+module_param(how, charp, 0);
+
+static noinline void use_up_stack(const char *outer)
+{
+	char buffer[512];
+
+	memset(buffer, *outer, sizeof(buffer));
+	if (*buffer)
+		use_up_stack(buffer);
+	barrier_data(buffer);
+}
+
+static void callback(void *unused)
+{
+	use_up_stack("x");
+}
+
+static void register_callback(struct tracepoint *tracepoint, void *ret)
+{
+	if (!strcmp(tracepoint->name, "page_fault_entry"))
+		*(int *)ret = tracepoint_probe_register(tracepoint, callback, NULL);
+}
 
 static int __init traps_crash_init(void)
 {
 	/* Not exported; a kprobe tells where it is. */
 	struct kprobe probe = { .symbol_name = "nmi_shootdown_cpus" };
 	void (*shootdown)(nmi_shootdown_cb callback);
-	int ret = register_kprobe(&probe);
+	int ret = -ENOENT;
 
+	if (!strcmp(how, "recording")) {
+		for_each_kernel_tracepoint(register_callback, &ret);
+		return ret;
+	}
+	ret = register_kprobe(&probe);
 	if (ret)
 		return ret;
 	shootdown = (void *)probe.addr;
