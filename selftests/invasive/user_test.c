@@ -5,6 +5,7 @@
  */
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #ifndef __x86_64__
@@ -77,24 +78,64 @@ TEST_F(user, ptrace_step)
 #ifndef __x86_64__
 #define VM86_CODE	0x10000
 #define VM86_IP		0x10
+#define TF		0x100
+
+SIMPLE_FIXTURE(vm86, set_up)
+
+FIXTURE_VARIANT(vm86) {
+	const char *code;
+	unsigned int flags;
+	bool plus;
+	/* What is raised, how often, and where at first */
+	const char *vector;
+	int count, ip;
+	unsigned int event_data;
+	const char *result;
+};
 
 /* CLI and HLT; the latter ends the virtual machine. */
+FIXTURE_VARIANT_ADD(vm86, emulated) {
+	.code = "\xfa\xf4", .vector = "#GP", .count = 2, .ip = VM86_IP, .result = "EMULATED",
+};
+/* CLI, and the SIGTRAP of its single step */
+FIXTURE_VARIANT_ADD(vm86, emulated_step) {
+	.code = "\xfa", .flags = TF, .vector = "#GP", .count = 1, .ip = VM86_IP, .result = "SIGNAL",
+};
+/* NOP */
+FIXTURE_VARIANT_ADD(vm86, step) {
+	.code = "\x90", .flags = TF, .vector = "#DB", .count = 1, .ip = VM86_IP + 1,
+	.event_data = 0x4000, .result = "SIGNAL",
+};
+/* INT3 ends the virtual machine of vm86(). */
+FIXTURE_VARIANT_ADD(vm86, forwarded) {
+	.code = "\xcc", .plus = true, .vector = "#BP", .count = 1, .ip = VM86_IP + 1,
+	.result = "EMULATED",
+};
+
+static const FIXTURE_VARIANT(vm86) *vm86;
+
+static void ignore(int signal) {}
+
 static void run_vm86(struct report *report, int round)
 {
-	struct vm86_struct vm = {
-		.regs = { .eip = VM86_IP, .cs = VM86_CODE >> 4, .ss = VM86_CODE >> 4 },
+	struct vm86plus_struct vm = {
+		.regs = {
+			.eip = VM86_IP, .eflags = vm86->flags,
+			.cs = VM86_CODE >> 4, .ss = VM86_CODE >> 4,
+		},
 	};
 	char *code = mmap((void *)VM86_CODE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
-	report->failed = code == MAP_FAILED;
+	report->failed = code == MAP_FAILED || signal(SIGTRAP, ignore) == SIG_ERR;
 	if (report->failed)
 		return;
-	memcpy(code + VM86_IP, "\xfa\xf4", 2);
-	report->error = syscall(SYS_vm86old, &vm) < 0;
+	strcpy(code + VM86_IP, vm86->code);
+	report->error = (vm86->plus ? syscall(SYS_vm86, VM86_ENTER, &vm) :
+				      syscall(SYS_vm86old, &vm)) < 0;
 }
 
-TEST_F(user, vm86)
+TEST_F(vm86, result)
 {
 	struct child child;
 	struct trace trace;
@@ -102,18 +143,20 @@ TEST_F(user, vm86)
 
 	if (kernel_bits() == 64)
 		SKIP(return, "only 32-bit kernels");
+	vm86 = variant;
 	start(_metadata, &child, run_vm86);
 	if (child.report->error)
 		SKIP(return, "no vm86()");
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < vm86->count; i++) {
 		snprintf(text, sizeof(text),
-			 "vector=#GP mode=user error_code=0x0 ip=0x%x event_data=0x0", VM86_IP + i);
+			 "vector=%s mode=user error_code=0x0 ip=0x%x event_data=0x%x",
+			 vm86->vector, vm86->ip + i, vm86->event_data);
 		EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
-		expect_exit(_metadata, &child, &trace, text, "EMULATED", 0);
+		expect_exit(_metadata, &child, &trace, text, vm86->result, 0);
 	}
-	EXPECT_EQ(4, trace_count(&trace, "trap_*", "*"));
+	EXPECT_EQ(2 * vm86->count, trace_count(&trace, "trap_*", "*"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 #endif
