@@ -123,8 +123,15 @@ static void load_lost(struct kshark_data_stream *stream, void *rec, struct kshar
 	struct traps *traps = __get_context(stream->stream_id);
 
 	(void)rec;
-	if (traps)
-		add_lost(traps, entry);
+	if (!traps)
+		return;
+	/*
+	 * Its offset is how many were lost. If only one CPU has records, the first of them tells a
+	 * reload soon enough: no pair is around a loss before it.
+	 */
+	if (entry->cpu < traps->last_cpu)
+		traps_reset(traps);
+	add_lost(traps, entry);
 }
 
 static int compare_times(const void *a, const void *b)

@@ -122,6 +122,8 @@ static void touch_stack(unsigned long count)
 	getrlimit(RLIMIT_STACK, &limit);
 	if (count > limit.rlim_cur / PAGE / 2)
 		errx(1, "stack: %lu pages are too much for it: see ulimit -s", count);
+	/* What there is no memory for ends here, and not in a stack that cannot grow. */
+	munmap(map_anonymous(count), count * PAGE);
 	touch(alloca((count + 1) * PAGE), count);
 }
 

@@ -308,8 +308,8 @@ static void *take_the_cpu(void *arg)
 
 static void preempt(bool cause)
 {
-	const uint64_t until = now() + 300 * MS;
 	char *memory = map(64 * PAGE);
+	uint64_t until;
 	cpu_set_t cpu;
 	pthread_t thread;
 
@@ -319,12 +319,13 @@ static void preempt(bool cause)
 		err(1, "sched_setaffinity");
 	if (cause)
 		thread = start(take_the_cpu, NULL);
-	while (now() < until) {
+	until = now() + 300 * MS;
+	do {
 		madvise(memory, 64 * PAGE, MADV_DONTNEED);
 		begin();
 		touch(memory, 64 * PAGE);
 		end();
-	}
+	} while (now() < until);
 	stop = true;
 	if (cause)
 		pthread_join(thread, NULL);
@@ -426,8 +427,8 @@ static void bind_memory(char *memory, size_t size, int mode, unsigned long nodes
 static void numa(bool cause)
 {
 	const size_t size = 16 * MIB;
-	const uint64_t until = now() + 4000 * MS;
 	char *memory = map(size);
+	uint64_t until;
 	cpu_set_t cpu;
 
 	CPU_ZERO(&cpu);
@@ -438,12 +439,13 @@ static void numa(bool cause)
 	touch(memory, size);
 	if (cause)
 		bind_memory(memory, size, MPOL_DEFAULT, 0);
-	while (now() < until) {
+	until = now() + 4000 * MS;
+	do {
 		begin();
 		for (int i = 0; i < 8; i++)
 			touch(memory, size);
 		end();
-	}
+	} while (now() < until);
 }
 
 /* The memory of another process is written; without the cause it is present. */
