@@ -408,8 +408,8 @@ TEST_F(nmi_in_recording, is_resumed)
 				 child.report->address));
 }
 
-/* Half of the module's: the clocks of a busy emulator differ. */
-#define DELAY_NS	150000000
+/* At least: the module's mdelay() may be a loop that was calibrated while the emulator was busy. */
+#define DELAY_NS	20000000
 
 SIMPLE_FIXTURE(delayed, set_up_module)
 
@@ -438,7 +438,7 @@ TEST_F(delayed, duration)
 	snprintf(pf, sizeof(pf), "address=0x%lx *", child.report->address);
 	exit = trace_find(&trace, "page_fault_exit", pf);
 	ASSERT_TRUE(!!exit);
-	EXPECT_EQ(variant->counts, exit->duration >= DELAY_NS);
+	EXPECT_EQ(variant->counts, exit->duration >= child.report->time / 2);
 }
 
 #ifdef __x86_64__
