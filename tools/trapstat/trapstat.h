@@ -130,6 +130,7 @@ struct lines {
 	uint64_t	others;		/* exceptions of lines that were left out */
 	uint64_t	nr_others;	/* these lines */
 	double		next_seen;	/* before it, Prometheus may not have seen a line's last count */
+	const struct lines *known;	/* of an interval: what these lines are to be added to */
 };
 
 struct sample {
