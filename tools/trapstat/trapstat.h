@@ -321,7 +321,7 @@ void map_place(const struct map *map, uint64_t address, struct place *place);
 struct tracecmd_input;
 
 void procmaps_append(const char *path);
-void procmaps_use(struct tracecmd_input *handle);
+void procmaps_use(struct tracecmd_input *handle, const char *path);
 bool procmaps_find(pid_t tid, uint64_t address, struct place *place);
 
 /* symbols.c */
