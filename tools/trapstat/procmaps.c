@@ -11,6 +11,10 @@
  * ?MIXED if other owners of the area had this protection. For a recording without them, only
  * the distance of an address from the beginning of the file's mappings is known.
  *
+ * Nor does it know threads. The mappings of a process are those of one task, and the "task" OWNERS
+ * has a mapping for each of the others: from its TID, to the next number, of that task in
+ * hexadecimal digits.
+ *
  * libtracecmd looks for a task in a list of all. So the options are read here, too.
  */
 #include <ctype.h>
@@ -27,6 +31,7 @@
 #define OPTION_PROCMAPS	10
 #define SECTION_BYTES	16	/* the header: id, flags, description; size in 8 bytes */
 #define NAME_BYTES	4000	/* libtracecmd takes lines of 4096 */
+#define OWNERS		INT_MAX
 
 /* libtracecmd exports these, but installs no header for them. */
 size_t tracecmd_get_options_offset(struct tracecmd_input *handle);
@@ -47,6 +52,8 @@ struct areas {
 };
 
 static void *recorded;		/* struct areas by tid */
+static struct map *threads;	/* what OWNERS gets */
+static size_t nr_threads;
 
 static void put(FILE *file, uint64_t value, size_t size)
 {
@@ -115,10 +122,34 @@ static void write_option(FILE *file, pid_t tid, const struct map *map, size_t nr
 	free(option);
 }
 
-static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
+static void write_task(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data)
 {
-	write_option(data, tid, map, nr);
-	write_option(data, -tid, map, nr);
+	if (tid == owner) {
+		write_option(data, tid, map, nr);
+		write_option(data, -tid, map, nr);
+		return;
+	}
+	if (!(nr_threads & (nr_threads - 1)))
+		threads = allocate(threads, (nr_threads ? 2 * nr_threads : 1) * sizeof(*threads));
+	threads[nr_threads++] = (struct map){ .start = tid, .end = tid + 1,
+					      .name = print_string("%x", owner) };
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct map *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void write_threads(FILE *file)
+{
+	if (!nr_threads)
+		return;
+	qsort(threads, nr_threads, sizeof(*threads), compare_starts);
+	write_option(file, OWNERS, threads, nr_threads);
+	while (nr_threads)
+		free(threads[--nr_threads].name);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -216,6 +247,7 @@ static bool append(FILE *file, long last)
 	put(file, 0, 8);
 	put(file, 0, 8);
 	maps_each(write_task, file);
+	write_threads(file);
 	put(file, OPTION_DONE, 2);
 	put(file, 8, 4);
 	put(file, 0, 8);
@@ -349,9 +381,12 @@ static void scan_id(struct map *map, const char *text)
 /* @place: NULL to ask only whether the address is mapped. It is valid until the next call. */
 bool procmaps_find(pid_t tid, uint64_t address, struct place *place)
 {
-	const struct area *found = find_area(tid, address), *id;
+	const struct area *owner = find_area(OWNERS, tid), *found, *id;
 	static struct map map;
 
+	if (owner)
+		tid = strtoul(owner->text, NULL, 16);
+	found = find_area(tid, address);
 	if (!found || !place)
 		return found;
 	memset(&map, 0, sizeof(map));

@@ -239,6 +239,8 @@ bool tasks_ended(void);
 void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid));
 char *task_user(uid_t uid);
 char *task_comm(pid_t pid);
+pid_t task_process(pid_t tid);
+void task_threads(pid_t pid, void (*call)(pid_t tid));
 char *task_cgroup(uint64_t id);
 void tasks_read(void);
 
@@ -307,7 +309,7 @@ void maps_add(pid_t pid, struct map *map, uint64_t time);
 void maps_read_running(void);
 void maps_period(void);
 void maps_forget(void);
-void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data),
+void maps_each(void (*call)(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data),
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
