@@ -8,7 +8,8 @@
  *
  * Those for Prometheus must not lose anything, nor count it twice, however many servers ask and
  * when. So a line is left out only if all have seen its last count, and if there is none, a new
- * one is counted as "other".
+ * one is counted as "other". Those of an interval have not been seen; of these, only lines that
+ * are new to what they are added to need room.
  */
 #include <math.h>
 #include <search.h>
@@ -84,9 +85,10 @@ static void leave_out_seen(struct lines *lines)
 
 static void make_room(struct lines *lines, struct line *new)
 {
-	if (clock_now() >= lines->next_seen)
+	if (!lines->known && clock_now() >= lines->next_seen)
 		leave_out_seen(lines);
-	if (lines->nr <= options.entries || !strcmp(new->name, OTHER))
+	if (lines->nr <= options.entries || !strcmp(new->name, OTHER) ||
+	    (lines->known && tfind(new, &lines->known->tree, compare_key)))
 		return;
 	tdelete(new, &lines->tree, compare_key);
 	lines->nr--;

@@ -40,6 +40,7 @@ struct space {
 	uint64_t	read_at;	/* events from before are in it: CLOCK_MONOTONIC, ns */
 	uint64_t	exec_at;	/* the last exec; a child from before has other maps */
 	size_t		nr_read;	/* how many maps it had then */
+	pid_t		owner;		/* the task that stands for all in a recording */
 	struct maps	*maps;
 	struct maps	*mixed;
 };
@@ -519,12 +520,19 @@ static struct task *set_task(pid_t tid, struct space *space)
 static struct task *get_task(pid_t tid)
 {
 	struct task *task = *find_task(tid);
+	pid_t pid = task || !with_maps ? 0 : task_process(tid);
 
-	if (!task) {
-		task = set_task(tid, NULL);
-		if (with_maps)
-			read_proc(task);
+	if (task)
+		return task;
+	if (pid && pid != tid) {
+		task = set_task(tid, get_task(pid)->space);
+		task->parent = pid;
+		task->thread = true;
+		return task;
 	}
+	task = set_task(tid, NULL);
+	if (with_maps)
+		read_proc(task);
 	return task;
 }
 
@@ -697,7 +705,7 @@ void maps_read_running(void)
 
 	while (dir && (entry = readdir(dir))) {
 		if (atoi(entry->d_name) > 0)
-			get_task(atoi(entry->d_name));
+			task_threads(atoi(entry->d_name), maps_know);
 	}
 	if (dir)
 		closedir(dir);
@@ -769,7 +777,9 @@ static struct maps *marked_maps(const struct space *space)
 	return maps;
 }
 
-void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data), void *data)
+/* Only the call for the owner itself has the maps. */
+void maps_each(void (*call)(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data),
+	       void *data)
 {
 	struct task *task;
 	struct maps *maps;
@@ -779,9 +789,20 @@ void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *d
 		for (task = tasks[i]; task; task = task->next) {
 			if (!task->gone && !task->space->read)
 				read_proc(task);
-			maps = marked_maps(task->space);
-			if (maps->nr)
-				call(task->tid, maps->map, maps->nr, data);
+		}
+	}
+	for (i = 0; i < HASH; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			if (!task->space->owner || !task->thread)
+				task->space->owner = task->tid;
+		}
+	}
+	for (i = 0; i < HASH; i++) {
+		for (task = tasks[i]; task; task = task->next) {
+			maps = task->space->owner == task->tid ? marked_maps(task->space) : NULL;
+			if (!maps || maps->nr)
+				call(task->tid, task->space->owner, maps ? maps->map : NULL,
+				     maps ? maps->nr : 0, data);
 			maps_put(maps);
 		}
 	}

@@ -10,10 +10,17 @@
  * "task" with the negative number has these, in the place of the names: OFFSET,BUILD-ID, and
  * ?MIXED if other owners of the area had this protection. For a recording without them, only
  * the distance of an address from the beginning of the file's mappings is known.
+ *
+ * Nor does it know threads. The mappings of a process are those of one task, and the "task" OWNERS
+ * has a mapping for each of the others: from its TID, to the next number, of that task in
+ * hexadecimal digits.
+ *
+ * libtracecmd looks for a task in a list of all. So the options are read here, too.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +30,30 @@
 #define OPTION_DONE	0
 #define OPTION_PROCMAPS	10
 #define SECTION_BYTES	16	/* the header: id, flags, description; size in 8 bytes */
-#define LINE_BYTES	4096	/* what libtracecmd takes */
-#define NAME_BYTES	4000
+#define NAME_BYTES	4000	/* libtracecmd takes lines of 4096 */
+#define OWNERS		INT_MAX
 
-/* libtracecmd exports this, but installs no header for it. */
-struct tracecmd_proc_addr_map {
-	unsigned long long	start;
-	unsigned long long	end;
-	char			*lib_name;
+/* libtracecmd exports these, but installs no header for them. */
+size_t tracecmd_get_options_offset(struct tracecmd_input *handle);
+unsigned long tracecmd_get_in_file_version(struct tracecmd_input *handle);
+
+struct area {
+	uint64_t	start;
+	uint64_t	end;
+	char		*text;
 };
 
-struct tracecmd_proc_addr_map *tracecmd_search_task_map(struct tracecmd_input *handle, int pid,
-							unsigned long long address);
+/* The option of a task, or of one that is none; its areas are in order. */
+struct areas {
+	int		tid;
+	char		*text;
+	struct area	*area;	/* NULL until one is looked for */
+	size_t		nr;
+};
 
-static struct tracecmd_input *input;
+static void *recorded;		/* struct areas by tid */
+static struct map *threads;	/* what OWNERS gets */
+static size_t nr_threads;
 
 static void put(FILE *file, uint64_t value, size_t size)
 {
@@ -105,13 +122,103 @@ static void write_option(FILE *file, pid_t tid, const struct map *map, size_t nr
 	free(option);
 }
 
-static void write_task(pid_t tid, const struct map *map, size_t nr, void *data)
+static void write_task(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data)
 {
-	write_option(data, tid, map, nr);
-	write_option(data, -tid, map, nr);
+	if (tid == owner) {
+		write_option(data, tid, map, nr);
+		write_option(data, -tid, map, nr);
+		return;
+	}
+	if (!(nr_threads & (nr_threads - 1)))
+		threads = allocate(threads, (nr_threads ? 2 * nr_threads : 1) * sizeof(*threads));
+	threads[nr_threads++] = (struct map){ .start = tid, .end = tid + 1,
+					      .name = print_string("%x", owner) };
 }
 
-/* Find the place in the last section of options where the offset of the next one belongs. */
+static int compare_starts(const void *a, const void *b)
+{
+	const struct map *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void write_threads(FILE *file)
+{
+	if (!nr_threads)
+		return;
+	qsort(threads, nr_threads, sizeof(*threads), compare_starts);
+	write_option(file, OWNERS, threads, nr_threads);
+	while (nr_threads)
+		free(threads[--nr_threads].name);
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const struct areas *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static void free_areas(void *areas)
+{
+	free(((struct areas *)areas)->text);
+	free(((struct areas *)areas)->area);
+	free(areas);
+}
+
+/* A task that has several has the last one, as with libtracecmd. */
+static bool read_areas(FILE *file, size_t size)
+{
+	struct areas *new = allocate(NULL, sizeof(*new)), **found;
+
+	memset(new, 0, sizeof(*new));
+	new->text = allocate(NULL, size + 1);
+	if (fread(new->text, 1, size, file) != size) {
+		free_areas(new);
+		return false;
+	}
+	new->text[size] = '\0';
+	new->tid = strtoul(new->text, NULL, 16);
+	found = tsearch(new, &recorded, compare_tids);
+	if (!found)
+		die("out of memory");
+	if (*found != new) {
+		free_areas(*found);
+		*found = new;
+	}
+	return true;
+}
+
+/* @keep: the mappings that are among the options from here on */
+static bool read_options(FILE *file, bool keep)
+{
+	uint64_t id, size;
+
+	while (get(file, &id, 2) && id != OPTION_DONE) {
+		if (!get(file, &size, 4) ||
+		    !(keep && id == OPTION_PROCMAPS ? read_areas(file, size) :
+						      !fseek(file, size, SEEK_CUR)))
+			return false;
+	}
+	return !ferror(file) && !feof(file);
+}
+
+/*
+ * Go through the sections of options from that at @next on. Returns the place in the last one
+ * where the offset of the next one belongs, or -1.
+ */
+static long read_sections(FILE *file, uint64_t next, bool keep)
+{
+	uint64_t size;
+
+	while (next) {
+		if (fseek(file, next + SECTION_BYTES, SEEK_SET) || !read_options(file, keep) ||
+		    !get(file, &size, 4) || !get(file, &next, 8))
+			return -1;
+	}
+	return ftell(file) - 8;
+}
+
 static long find_last(FILE *file)
 {
 	uint64_t next, id, size;
@@ -127,20 +234,7 @@ static long find_last(FILE *file)
 			return -1;
 		id += !size;
 	}
-	if (!get(file, &next, 8))
-		return -1;
-	while (next) {
-		if (fseek(file, next + SECTION_BYTES, SEEK_SET))
-			return -1;
-		do {
-			if (!get(file, &id, 2) || !get(file, &size, 4) ||
-			    (id != OPTION_DONE && fseek(file, size, SEEK_CUR)))
-				return -1;
-		} while (id != OPTION_DONE);
-		if (!get(file, &next, 8))
-			return -1;
-	}
-	return ftell(file) - 8;
+	return get(file, &next, 8) ? read_sections(file, next, false) : -1;
 }
 
 static bool append(FILE *file, long last)
@@ -153,6 +247,7 @@ static bool append(FILE *file, long last)
 	put(file, 0, 8);
 	put(file, 0, 8);
 	maps_each(write_task, file);
+	write_threads(file);
 	put(file, OPTION_DONE, 2);
 	put(file, 8, 4);
 	put(file, 0, 8);
@@ -180,31 +275,26 @@ void procmaps_append(const char *path)
 		fclose(file);
 }
 
-void procmaps_use(struct tracecmd_input *handle)
+/* Read the mappings of a recording. */
+void procmaps_use(struct tracecmd_input *handle, const char *path)
 {
-	input = handle;
+	FILE *file = fopen(path, "re");
+	size_t at = tracecmd_get_options_offset(handle);
+
+	tdestroy(recorded, free_areas);
+	recorded = NULL;
+	if (file && tracecmd_get_in_file_version(handle) >= 7)
+		read_sections(file, at, true);
+	else if (file && !fseek(file, at, SEEK_SET))
+		read_options(file, true);
+	if (file)
+		fclose(file);
 }
 
-/* The range of @map and its adjacent mappings of the same file. */
-static void extend(pid_t tid, const struct tracecmd_proc_addr_map *map, uint64_t *start,
-		   uint64_t *end)
+/* What print_name() has escaped, in place. */
+static void scan_name(char *name)
 {
-	const struct tracecmd_proc_addr_map *next = map;
-
-	do {
-		*start = next->start;
-		next = tracecmd_search_task_map(input, tid, *start - 1);
-	} while (next && !strcmp(next->lib_name, map->lib_name));
-	next = map;
-	do {
-		*end = next->end;
-		next = tracecmd_search_task_map(input, tid, *end);
-	} while (next && !strcmp(next->lib_name, map->lib_name));
-}
-
-/* What print_name() has escaped. */
-static void scan_name(char *name, const char *from)
-{
+	const char *from = name;
 	unsigned int byte;
 	int at;
 
@@ -216,6 +306,61 @@ static void scan_name(char *name, const char *from)
 		*name++ = byte;
 	}
 	*name = '\0';
+}
+
+static void scan_areas(struct areas *areas)
+{
+	char *line = strchr(areas->text, '\n'), *end;
+	struct area *area = allocate(NULL, sizeof(*area));
+	int at = 0;
+
+	for (; line && (end = strchr(++line, '\n')); line = end) {
+		*end = '\0';
+		if (!(areas->nr & (areas->nr - 1)))
+			area = allocate(area, 2 * (areas->nr + 1) * sizeof(*area));
+		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &area[areas->nr].start,
+			   &area[areas->nr].end, &at) < 2)
+			break;
+		area[areas->nr].text = line + at;
+		scan_name(area[areas->nr++].text);
+	}
+	areas->area = area;
+}
+
+static int compare_address(const void *address, const void *area)
+{
+	const struct area *in = area;
+	uint64_t at = *(const uint64_t *)address;
+
+	return at < in->start ? -1 : at >= in->end;
+}
+
+static const struct area *find_area(int tid, uint64_t address)
+{
+	struct areas key = { .tid = tid }, **found = tfind(&key, &recorded, compare_tids);
+
+	if (!found)
+		return NULL;
+	if (!(*found)->area)
+		scan_areas(*found);
+	return bsearch(&address, (*found)->area, (*found)->nr, sizeof(struct area),
+		       compare_address);
+}
+
+/* The range of @area and its adjacent mappings of the same file. */
+static void extend(pid_t tid, const struct area *area, uint64_t *start, uint64_t *end)
+{
+	const struct area *next = area;
+
+	do {
+		*start = next->start;
+		next = find_area(tid, *start - 1);
+	} while (next && !strcmp(next->text, area->text));
+	next = area;
+	do {
+		*end = next->end;
+		next = find_area(tid, *end);
+	} while (next && !strcmp(next->text, area->text));
 }
 
 /* What print_id() has written. */
@@ -236,20 +381,21 @@ static void scan_id(struct map *map, const char *text)
 /* @place: NULL to ask only whether the address is mapped. It is valid until the next call. */
 bool procmaps_find(pid_t tid, uint64_t address, struct place *place)
 {
-	struct tracecmd_proc_addr_map *found = tracecmd_search_task_map(input, tid, address), *id;
-	static char name[LINE_BYTES + 1];
+	const struct area *owner = find_area(OWNERS, tid), *found, *id;
 	static struct map map;
 
+	if (owner)
+		tid = strtoul(owner->text, NULL, 16);
+	found = find_area(tid, address);
 	if (!found || !place)
 		return found;
 	memset(&map, 0, sizeof(map));
 	map.start = found->start;
 	map.end = found->end;
-	map.name = name;
-	scan_name(name, found->lib_name);
-	id = tracecmd_search_task_map(input, -tid, address);
+	map.name = found->text;
+	id = find_area(-tid, address);
 	if (id)
-		scan_id(&map, id->lib_name);
+		scan_id(&map, id->text);
 	if (!map_is_sure(&map, place->code))
 		return false;
 	map_place(&map, address, place);

@@ -254,7 +254,7 @@ void recording_open(struct recording *recording, const char *name)
 	if (!recording->handle)
 		die("%s: not a complete recording of trace-cmd", name);
 	read_uname(recording);
-	procmaps_use(recording->handle);
+	procmaps_use(recording->handle, name);
 }
 
 /* The time of the first event in all buffers. A buffer without events has 0 or -1. */

@@ -28,6 +28,8 @@
 #define MAX_SYMBOLS	(1U << 20)	/* of a file, and of all that are kept: some 100 MB */
 #define MAX_READING	5.0		/* files, in s of a CPU; then a tenth of it */
 #define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
+#define MAX_FUNCTION	(1U << 20)	/* of the kernel, whose symbols have no sizes */
+#define KALLSYMS_AGE	1.0		/* s: to read them takes a tenth of that */
 
 struct symbol {
 	uint64_t	start;
@@ -55,6 +57,8 @@ struct image {
 };
 
 static struct tep_handle *kernel;
+static uint64_t text_begin, text_end;	/* code that neither comes nor goes */
+static double kallsyms_read;		/* when they were */
 static void *images;
 static size_t nr_images, nr_all_symbols;
 static double reading;		/* for how long, less a tenth of the time since */
@@ -68,24 +72,47 @@ void symbols_recorded(struct tep_handle *tep)
 	find = procmaps_find;
 }
 
-/* Use the mappings of running processes and the symbols of the running kernel. */
-void symbols_live(void)
+/* That of the first line of /proc/kallsyms with this @end */
+static uint64_t address_in(const char *text, const char *end)
 {
+	const char *line = strstr(text, end);
+
+	while (line && line > text && line[-1] != '\n')
+		line--;
+	return line ? strtoull(line, NULL, 16) : 0;
+}
+
+static void read_kallsyms(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
 	char *text = NULL;
 	size_t size = 0;
-	FILE *file;
 
-	find = maps_find;
-	if (!options.table[FROM] || kernel)
-		return;
-	file = fopen("/proc/kallsyms", "r");
+	tep_free(kernel);
 	kernel = tep_alloc();
+	text_begin = 0;
+	text_end = UINT64_MAX;
 	if (!file || getdelim(&text, &size, '\0', file) <= 0 || !kernel ||
-	    tep_parse_kallsyms(kernel, text))
+	    tep_parse_kallsyms(kernel, text)) {
 		note("no names of kernel functions: cannot read /proc/kallsyms");
+	} else {
+		/* libtraceevent takes the last one for the end of that before it */
+		tep_register_function(kernel, "", UINT64_MAX, NULL);
+		text_begin = address_in(text, " _stext\n");
+		text_end = address_in(text, " _etext\n");
+	}
 	if (file)
 		fclose(file);
 	free(text);
+	kallsyms_read = clock_now();
+}
+
+/* Use the mappings of running processes and the symbols of the running kernel. */
+void symbols_live(void)
+{
+	find = maps_find;
+	if (options.table[FROM] && !kernel)
+		read_kallsyms();
 }
 
 /* Does it belong to one who could do to trapstat what he wants? */
@@ -685,10 +712,17 @@ static bool place_of(const struct row *row, bool code, bool kernel, struct place
 	return !kernel && find(row->pid, row->value, place);
 }
 
+/* Modules and BPF programs may have been loaded, or replaced, since the symbols were read. */
 char *kernel_symbol(uint64_t address)
 {
-	const char *symbol = kernel ? tep_find_function(kernel, address) : NULL;
+	const char *symbol;
 
+	if (find == maps_find && (address < text_begin || address >= text_end) &&
+	    clock_now() >= kallsyms_read + KALLSYMS_AGE)
+		read_kallsyms();
+	symbol = kernel ? tep_find_function(kernel, address) : NULL;
+	if (symbol && address - tep_find_function_address(kernel, address) >= MAX_FUNCTION)
+		symbol = NULL;
 	return symbol ? demangled(symbol) : print_string("0x%llx", (unsigned long long)address);
 }
 

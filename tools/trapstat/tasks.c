@@ -124,7 +124,19 @@ static bool is_one_of(pid_t pid, const pid_t *pids, size_t nr)
 	return nr;
 }
 
-static void each_thread(pid_t pid, void (*call)(pid_t tid))
+/* Whose thread it is, or 0 if it has ended. */
+pid_t task_process(pid_t tid)
+{
+	char *text = read_proc(tid, "status"), *line = strstr(text, "\nTgid:");
+	int pid = 0;
+
+	if (line)
+		sscanf(line, "\nTgid: %d", &pid);
+	free(text);
+	return pid;
+}
+
+void task_threads(pid_t pid, void (*call)(pid_t tid))
 {
 	char *path = print_string("/proc/%d/task", pid);
 	DIR *dir = opendir(path);
@@ -163,7 +175,7 @@ void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid))
 			closedir(dir);
 	} while (found > before);
 	while (found)
-		each_thread(all[--found], call);
+		task_threads(all[--found], call);
 	free(all);
 }
 

@@ -483,6 +483,7 @@ static const struct sample *read_total(void)
 	read_counts(false);
 	sample_add(&total, &current);
 	sample_free(&current);
+	current.lines[TASKS].known = &total.lines[TASKS];
 	sample_merge(&total);
 	return &total;
 }
@@ -504,6 +505,7 @@ static int run_metrics(const sigset_t *waiting)
 	unsigned long i;
 
 	total.no_flags = instance;
+	current.lines[TASKS].known = &total.lines[TASKS];
 	metrics_begin(&total);
 	if (options.serve) {
 		serve_start(options.serve, read_total);

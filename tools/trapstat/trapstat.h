@@ -130,6 +130,7 @@ struct lines {
 	uint64_t	others;		/* exceptions of lines that were left out */
 	uint64_t	nr_others;	/* these lines */
 	double		next_seen;	/* before it, Prometheus may not have seen a line's last count */
+	const struct lines *known;	/* of an interval: what these lines are to be added to */
 };
 
 struct sample {
@@ -238,6 +239,8 @@ bool tasks_ended(void);
 void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid));
 char *task_user(uid_t uid);
 char *task_comm(pid_t pid);
+pid_t task_process(pid_t tid);
+void task_threads(pid_t pid, void (*call)(pid_t tid));
 char *task_cgroup(uint64_t id);
 void tasks_read(void);
 
@@ -306,7 +309,7 @@ void maps_add(pid_t pid, struct map *map, uint64_t time);
 void maps_read_running(void);
 void maps_period(void);
 void maps_forget(void);
-void maps_each(void (*call)(pid_t tid, const struct map *map, size_t nr, void *data),
+void maps_each(void (*call)(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data),
 	       void *data);
 const char *maps_comm(pid_t tid);
 bool maps_find(pid_t tid, uint64_t address, struct place *place);
@@ -320,7 +323,7 @@ void map_place(const struct map *map, uint64_t address, struct place *place);
 struct tracecmd_input;
 
 void procmaps_append(const char *path);
-void procmaps_use(struct tracecmd_input *handle);
+void procmaps_use(struct tracecmd_input *handle, const char *path);
 bool procmaps_find(pid_t tid, uint64_t address, struct place *place);
 
 /* symbols.c */

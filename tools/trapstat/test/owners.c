@@ -11,10 +11,13 @@
  *			than trapstat's ring of one CPU takes, and touches 400 pages of B there
  *        owners churn NUMBER	maps and unmaps NUMBER pages, each elsewhere, and touches none
  *        owners fork SECONDS	has children, each of which touches 20 pages
+ *        owners work A		has threads all the time that end at once, and one that touches
+ *			400 pages of A, again and again
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,9 +63,25 @@ static pid_t have_child(pid_t tid, const char *file, void *at, long nr)
 	return pid;
 }
 
+static void *touch_again(void *start)
+{
+	for (;;) {
+		touch(start, 400);
+		madvise(start, 400 * PAGE, MADV_DONTNEED);
+		usleep(100000);
+	}
+	return NULL;
+}
+
+static void *end_at_once(void *arg)
+{
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	time_t end = time(NULL) + atoi(argv[2]);
+	pthread_t thread;
 	void *start;
 	int i;
 
@@ -112,6 +131,14 @@ int main(int argc, char **argv)
 				_exit(0);
 			}
 			wait(NULL);
+		}
+		break;
+	case 'w':
+		if (pthread_create(&thread, NULL, touch_again, map(argv[2], NULL, 400)))
+			return 1;
+		while (!pthread_create(&thread, NULL, end_at_once, NULL)) {
+			pthread_join(thread, NULL);
+			usleep(10000);
 		}
 	}
 	return argc < 3;
