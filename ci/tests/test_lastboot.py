@@ -85,5 +85,8 @@ class Lastboot(unittest.TestCase):
     def test_ends_at_last(self):
         self.expect_kept(143, "", last="kill -TERM $PPID; sleep 1")
 
+    def test_hung_up_at_last(self):
+        self.expect_kept(129, "", last="kill -HUP $PPID; sleep 1")
+
     def test_interrupted_at_last(self):
         self.expect_kept(130, "", last="kill -INT $PPID; sleep 1")

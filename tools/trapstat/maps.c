@@ -26,6 +26,7 @@
 /* Sorted and without overlaps. A child has those of its parent until one of both changes them. */
 struct maps {
 	unsigned int	users;
+	pid_t		tid;		/* whose files in /proc these are */
 	bool		some_old;
 	struct map	*map;
 	size_t		nr;
@@ -332,10 +333,11 @@ static int compare_inodes(const void *a, const void *b)
 	return memcmp(&x->inode, &y->inode, sizeof(x->inode));
 }
 
-/* Replace the inode of a mapped file by its build ID, if it has one. */
+/* Replace the inode of a mapped file by its build ID, if it has one, and can be opened now. */
 static void identify(pid_t tid, struct map *map)
 {
 	struct identity *new = allocate(NULL, sizeof(*new)), **found;
+	bool opened = true;
 	char *path;
 
 	new->inode = map->id;
@@ -349,10 +351,14 @@ static void identify(pid_t tid, struct map *map)
 		path = print_string("/proc/%d/map_files/%llx-%llx", tid,
 				    (unsigned long long)map->start,
 				    (unsigned long long)map->end);
-		symbols_identify(path, &new->id);
+		opened = symbols_identify(path, &new->id);
 		free(path);
 	}
 	map->id = (*found)->id;
+	if (!opened) {
+		tdelete(new, &identities, compare_inodes);
+		free(new);
+	}
 }
 
 /* The lowest address of @map. A stack grows without an event, so it may reach further down. */
@@ -390,8 +396,10 @@ static struct maps *read_maps(pid_t tid)
 			   " %n", &map.start, &map.end, mode, &map.offset,
 			   &map.id.major, &map.id.minor, &map.id.inode, &at) < 7)
 			continue;
-		if (!maps)
+		if (!maps) {
 			maps = maps_new();
+			maps->tid = tid;
+		}
 		line[strcspn(line, "\n")] = '\0';
 		map.name = line + at;
 		map.protection = (mode[0] == 'r' ? PROT_READ : 0) |
@@ -471,12 +479,12 @@ static void read_proc(struct task *task)
 		known = find_map(space->maps, map.start);
 		/* the same file with another path, or another file? */
 		if (known && known->id.build_id_size && map.id.inode && strcmp(known->name, map.name))
-			identify(task->tid, &map);
+			identify(maps->tid, &map);
 		add_to_space(space, &map, true);
 		/* of others when their names are asked for; a recording's process may have ended */
 		known = find_map(space->maps, map.start);
 		if (options.record && known->protection & PROT_EXEC && known->id.inode)
-			identify(task->tid, known);
+			identify(maps->tid, known);
 	}
 	space->nr_read = maps->nr;
 	maps_put(maps);
@@ -517,22 +525,39 @@ static struct task *set_task(pid_t tid, struct space *space)
 	return task;
 }
 
+static void end_task(struct task *task)
+{
+	if (!task->gone) {
+		task->gone = period;
+		nr_gone++;
+	}
+}
+
+/* While /proc is read, events of the task may be processed. Nobody knows it before. */
 static struct task *get_task(pid_t tid)
 {
 	struct task *task = *find_task(tid);
-	pid_t pid = task || !with_maps ? 0 : task_process(tid);
+	struct space *space = NULL;
+	pid_t pid;
 
 	if (task)
 		return task;
+	pid = with_maps ? task_process(tid) : 0;
 	if (pid && pid != tid) {
-		task = set_task(tid, get_task(pid)->space);
+		space = get_task(pid)->space;
+		task = *find_task(tid);
+		if (task)
+			return task;
+	}
+	task = set_task(tid, space);
+	if (space) {
 		task->parent = pid;
 		task->thread = true;
-		return task;
-	}
-	task = set_task(tid, NULL);
-	if (with_maps)
+	} else if (with_maps) {
 		read_proc(task);
+	}
+	if (with_maps && !task_process(tid))
+		end_task(task);
 	return task;
 }
 
@@ -608,10 +633,8 @@ void maps_exit(pid_t tid)
 {
 	struct task *task = *find_task(tid);
 
-	if (task && !task->gone) {
-		task->gone = period;
-		nr_gone++;
-	}
+	if (task)
+		end_task(task);
 }
 
 /* A thread that calls exec takes the TID of the first one; its own ends without an event. */

@@ -283,12 +283,13 @@ void procmaps_use(struct tracecmd_input *handle, const char *path)
 
 	tdestroy(recorded, free_areas);
 	recorded = NULL;
-	if (file && tracecmd_get_in_file_version(handle) >= 7)
+	if (!file)
+		die("%s: %s", path, strerror(errno));
+	if (tracecmd_get_in_file_version(handle) >= 7)
 		read_sections(file, at, true);
-	else if (file && !fseek(file, at, SEEK_SET))
+	else if (!fseek(file, at, SEEK_SET))
 		read_options(file, true);
-	if (file)
-		fclose(file);
+	fclose(file);
 }
 
 /* What print_name() has escaped, in place. */

@@ -29,7 +29,7 @@
 #define MAX_READING	5.0		/* files, in s of a CPU; then a tenth of it */
 #define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
 #define MAX_FUNCTION	(1U << 20)	/* of the kernel, whose symbols have no sizes */
-#define KALLSYMS_AGE	1.0		/* s: to read them takes a tenth of that */
+#define KALLSYMS_AGE	60.0		/* s: to read them takes a tenth of a second */
 
 struct symbol {
 	uint64_t	start;
@@ -59,6 +59,7 @@ struct image {
 static struct tep_handle *kernel;
 static uint64_t text_begin, text_end;	/* code that neither comes nor goes */
 static double kallsyms_read;		/* when they were */
+static double kallsyms_age = 1;		/* when they are old: twice as much each time */
 static void *images;
 static size_t nr_images, nr_all_symbols;
 static double reading;		/* for how long, less a tenth of the time since */
@@ -95,6 +96,8 @@ static void read_kallsyms(void)
 	if (!file || getdelim(&text, &size, '\0', file) <= 0 || !kernel ||
 	    tep_parse_kallsyms(kernel, text)) {
 		note("no names of kernel functions: cannot read /proc/kallsyms");
+	} else if (!address_in(text, " _etext\n")) {
+		note("no names of kernel functions: /proc/kallsyms has no addresses, see kernel.kptr_restrict");
 	} else {
 		/* libtraceevent takes the last one for the end of that before it */
 		tep_register_function(kernel, "", UINT64_MAX, NULL);
@@ -269,8 +272,8 @@ static bool read_build_id(Elf *elf, struct file_id *id)
 	return true;
 }
 
-/* Set *@id to the file's build ID if it has one. */
-void symbols_identify(const char *path, struct file_id *id)
+/* Set *@id to the file's build ID if it has one. Returns false if it cannot be opened. */
+bool symbols_identify(const char *path, struct file_id *id)
 {
 	struct file_id build_id;
 	Elf *elf;
@@ -279,6 +282,7 @@ void symbols_identify(const char *path, struct file_id *id)
 	if (read_build_id(elf, &build_id))
 		*id = build_id;
 	close_elf(fd, &elf);
+	return fd >= 0;
 }
 
 /* Not in a recording of trace-cmd --proc-map. */
@@ -718,8 +722,11 @@ char *kernel_symbol(uint64_t address)
 	const char *symbol;
 
 	if (find == maps_find && (address < text_begin || address >= text_end) &&
-	    clock_now() >= kallsyms_read + KALLSYMS_AGE)
+	    clock_now() >= kallsyms_read + kallsyms_age) {
 		read_kallsyms();
+		if (kallsyms_age < KALLSYMS_AGE)
+			kallsyms_age *= 2;
+	}
 	symbol = kernel ? tep_find_function(kernel, address) : NULL;
 	if (symbol && address - tep_find_function_address(kernel, address) >= MAX_FUNCTION)
 		symbol = NULL;

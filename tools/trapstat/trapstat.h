@@ -332,7 +332,7 @@ typedef bool (*find_place)(pid_t tid, uint64_t address, struct place *place);
 void symbols_live(void);
 void symbols_recorded(struct tep_handle *tep);
 void symbols_forget(void);
-void symbols_identify(const char *path, struct file_id *id);
+bool symbols_identify(const char *path, struct file_id *id);
 bool symbols_file_offset(struct place *place, uint64_t span);
 char *symbol_of_ip(const struct row *row);
 char *kernel_symbol(uint64_t address);

@@ -12,7 +12,7 @@
  *        owners churn NUMBER	maps and unmaps NUMBER pages, each elsewhere, and touches none
  *        owners fork SECONDS	has children, each of which touches 20 pages
  *        owners work A		has threads all the time that end at once, and one that touches
- *			400 pages of A, again and again
+ *			400 pages of A, again and again; the first one ends
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -78,6 +78,17 @@ static void *end_at_once(void *arg)
 	return arg;
 }
 
+static void *have_threads(void *arg)
+{
+	pthread_t thread;
+
+	while (!pthread_create(&thread, NULL, end_at_once, NULL)) {
+		pthread_join(thread, NULL);
+		usleep(10000);
+	}
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	time_t end = time(NULL) + atoi(argv[2]);
@@ -134,12 +145,10 @@ int main(int argc, char **argv)
 		}
 		break;
 	case 'w':
-		if (pthread_create(&thread, NULL, touch_again, map(argv[2], NULL, 400)))
+		if (pthread_create(&thread, NULL, touch_again, map(argv[2], NULL, 400)) ||
+		    pthread_create(&thread, NULL, have_threads, NULL))
 			return 1;
-		while (!pthread_create(&thread, NULL, end_at_once, NULL)) {
-			pthread_join(thread, NULL);
-			usleep(10000);
-		}
+		pthread_exit(NULL);
 	}
 	return argc < 3;
 }
