@@ -29,7 +29,7 @@
 #define MAX_READING	5.0		/* files, in s of a CPU; then a tenth of it */
 #define MAX_STRINGS	(64U << 20)	/* bytes of the names in a file */
 #define MAX_FUNCTION	(1U << 20)	/* of the kernel, whose symbols have no sizes */
-#define KALLSYMS_AGE	60.0		/* s: to read them takes a tenth of a second */
+#define KALLSYMS_AGE	64.0		/* s, at most: to read them takes a tenth of one */
 
 struct symbol {
 	uint64_t	start;
@@ -59,7 +59,7 @@ struct image {
 static struct tep_handle *kernel;
 static uint64_t text_begin, text_end;	/* code that neither comes nor goes */
 static double kallsyms_read;		/* when they were */
-static double kallsyms_age = 1;		/* when they are old: twice as much each time */
+static double kallsyms_age = 1;		/* when they are read again; doubles each time */
 static void *images;
 static size_t nr_images, nr_all_symbols;
 static double reading;		/* for how long, less a tenth of the time since */
@@ -721,7 +721,7 @@ char *kernel_symbol(uint64_t address)
 {
 	const char *symbol;
 
-	if (find == maps_find && (address < text_begin || address >= text_end) &&
+	if (kernel && find == maps_find && (address < text_begin || address >= text_end) &&
 	    clock_now() >= kallsyms_read + kallsyms_age) {
 		read_kallsyms();
 		if (kallsyms_age < KALLSYMS_AGE)

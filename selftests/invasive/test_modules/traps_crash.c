@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dies. In most cases as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs,
- * of which this CPU gets one, too. With how=recording, of a double fault: the next page fault's
- * recording uses up the stack.
+ * Dies as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs, of which
+ * this CPU gets one, too. With how=recording it dies of a double fault, because the recording
+ * of the next page fault uses up the stack.
  */
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
