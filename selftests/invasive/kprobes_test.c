@@ -243,6 +243,106 @@ static void module_get_hits(unsigned long *hits, int count)
 		memset(hits, 0, count * sizeof(*hits));
 }
 
+static void load_prober(struct __test_metadata *_metadata)
+{
+	int error = module_load("traps_kprobes");
+
+	if (error)
+		SKIP(return, "test_modules/traps_kprobes.ko: %s", strerror(error));
+	module_file = open(MODULE_FILE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, module_file);
+}
+
+/* --- Tests of a third kprobe, inside of a second one, which the kernel does not survive */
+
+SIMPLE_FIXTURE(third, set_up)
+
+/* May skip the test. */
+static void prepare_probes(struct __test_metadata *_metadata, struct child *child)
+{
+	load_prober(_metadata);
+	if (_metadata->exit_code)
+		return;
+	ASSERT_EQ(0, functions_find(&functions));
+	faults = 0;
+	frame_present = true;
+	start(_metadata, child, raise_framed);
+}
+
+/* The module's kprobe @n is on. */
+static void probe_function(struct __test_metadata *_metadata, const char *name, int n)
+{
+	for (int i = 0; i < functions.count; i++)
+		if (!strcmp(functions.list[i].name, name))
+			ASSERT_EQ(0, function_probe(&functions, &functions.list[i],
+						    module_add, n));
+	ASSERT_EQ(0, module_turn(n, true));
+}
+
+/* With kprobes on what records any event, and on what records the end of #BP; @n are there. */
+static void work_nested(struct __test_metadata *_metadata, struct child *child, int n)
+{
+	unsigned long count[3];
+	struct trace trace;
+
+	probe_function(_metadata, "trace_event_buffer_reserve", n++);
+	probe_function(_metadata, "trace_event_raw_event_trap_exit", n++);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, child, &trace);
+	module_get_hits(count, n);
+	while (n--)
+		EXPECT_LT(0, count[n]);
+	expect_recorded(_metadata, child, &trace);
+}
+
+/* A kprobe event is recorded, which hits the second one, whose breakpoint is not. */
+TEST_F(third, in_handler)
+{
+	struct child child;
+
+	prepare_probes(_metadata, &child);
+	if (_metadata->exit_code)
+		return;
+	if (kprobe_add("create_pipe_files"))
+		SKIP(return, "no kprobe on create_pipe_files");
+	ASSERT_EQ(0, kprobe_turn(0, true));
+	work_nested(_metadata, &child, 0);
+	EXPECT_LT(0, kprobe_hits());
+}
+
+/*
+ * The single step of a kprobe raises a page fault, which an older event records. That
+ * hits the second one, whose breakpoint is not recorded.
+ */
+TEST_F(third, in_page_fault_of_step)
+{
+	const struct trace_record *fault;
+	unsigned long offset;
+	struct child child;
+	struct trace trace;
+	char name[64];
+
+	prepare_probes(_metadata, &child);
+	if (_metadata->exit_code)
+		return;
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	fault = trace_find(&trace, "page_fault_exit", "* mode=kernel result=MINOR");
+	ASSERT_NE(NULL, fault);
+	ASSERT_EQ(2, sscanf(strstr(fault->text, " ip="), " ip=%63[^+]+%lx", name, &offset));
+	TH_LOG("%s+0x%lx", name, offset);
+	for (int i = 0; i < functions.count; i++)
+		if (!strcmp(functions.list[i].name, name))
+			ASSERT_EQ(0, module_add(functions.list[i].address + offset, 0));
+	ASSERT_EQ(0, module_turn(0, true));
+
+	start(_metadata, &child, raise_framed);
+	turn_on(_metadata, "exceptions/page_fault_kernel");
+	work_nested(_metadata, &child, 1);
+}
+
+/* --- Tests of all that recording calls */
+
 SIMPLE_FIXTURE(kprobes, set_up)
 
 FIXTURE_VARIANT(kprobes) {
@@ -259,16 +359,6 @@ FIXTURE_VARIANT_ADD(kprobes, events) {
 FIXTURE_VARIANT_ADD(kprobes, module) {
 	{ module_add, module_turn, module_get_hits }, .module = true
 };
-
-static void load_prober(struct __test_metadata *_metadata)
-{
-	int error = module_load("traps_kprobes");
-
-	if (error)
-		SKIP(return, "test_modules/traps_kprobes.ko: %s", strerror(error));
-	module_file = open(MODULE_FILE, O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, module_file);
-}
 
 /* Which functions may be on the recording path? */
 static void find_candidates(struct __test_metadata *_metadata)
