@@ -279,34 +279,34 @@ static void probe_function(struct __test_metadata *_metadata, const char *name, 
 	ASSERT_EQ(0, module_turn(n, true));
 }
 
-/* With kprobes on what records any event, and on what records the end of #BP; @n are there. */
-static void work_nested(struct __test_metadata *_metadata, struct child *child, int n)
+/* With @n kprobes, two more: on what records any event, and on what records the end of #BP. */
+static void work_nested(struct __test_metadata *_metadata, struct child *child, int n,
+			struct trace *trace)
 {
 	unsigned long count[3];
-	struct trace trace;
 
 	probe_function(_metadata, "trace_event_buffer_reserve", n++);
 	probe_function(_metadata, "trace_event_raw_event_trap_exit", n++);
 	turn_on(_metadata, "traps");
-	let_work(_metadata, child, &trace);
+	let_work(_metadata, child, trace);
 	module_get_hits(count, n);
 	while (n--)
 		EXPECT_LT(0, count[n]);
-	expect_recorded(_metadata, child, &trace);
+	expect_recorded(_metadata, child, trace);
 }
 
 /* A kprobe event is recorded, which hits the second one, whose breakpoint is not. */
 TEST_F(third, in_handler)
 {
 	struct child child;
+	struct trace trace;
 
 	prepare_probes(_metadata, &child);
 	if (_metadata->exit_code)
 		return;
-	if (kprobe_add("create_pipe_files"))
-		SKIP(return, "no kprobe on create_pipe_files");
+	ASSERT_EQ(0, kprobe_add("create_pipe_files"));
 	ASSERT_EQ(0, kprobe_turn(0, true));
-	work_nested(_metadata, &child, 0);
+	work_nested(_metadata, &child, 0, &trace);
 	EXPECT_LT(0, kprobe_hits());
 }
 
@@ -338,7 +338,10 @@ TEST_F(third, in_page_fault_of_step)
 
 	start(_metadata, &child, raise_framed);
 	turn_on(_metadata, "exceptions/page_fault_kernel");
-	work_nested(_metadata, &child, 1);
+	work_nested(_metadata, &child, 1, &trace);
+	/* Their ip is that of a copy of the instruction. */
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_kernel", "*"));
+	EXPECT_EQ(0, trace_count(&trace, "page_fault_*", "* ip=%s+0x%lx/*", name, offset));
 }
 
 /* --- Tests of all that recording calls */
