@@ -3,7 +3,7 @@
  * Exceptions of programs in AArch32 state are recorded once. A program is a few
  * instructions in a file of memory, so that no compiler for AArch32 is needed.
  *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
+ * Needs root, tracefs at /sys/kernel/tracing, the options in ../config and config.aarch64.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -20,6 +20,8 @@
 #define MOV_R0(value)	(0xe3a00000 | (value))
 #define EXIT		0xe3a07001, 0xef000000		/* mov r7, #__NR_exit; svc #0 */
 
+#define SWP		"/proc/sys/abi/swp"
+
 FIXTURE(aarch32) {
 	pid_t pid;
 	int go;
@@ -31,11 +33,15 @@ FIXTURE_VARIANT(aarch32) {
 	const char *events;
 	const char *raised;		/* what the events say, patterns */
 	const char *result;
+	const char *sysctl;		/* emulates it if it is 1 */
+	const char *function;		/* emulates it if the kernel has it */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(aarch32, name) { __VA_ARGS__ }
 #define TRAP(name, esr)	"trap_*", \
 	"vector=" name " mode=user error_code=" esr " ip=0x10054 event_data=0x0", "SIGNAL"
+#define UNKNOWN(result)	"trap_*", \
+	"vector=UNKNOWN mode=user error_code=0x2000000 ip=0x100* event_data=0x0", result
 #define FAULT(address, error_code, ip) "page_fault_*", \
 	"address=" address " error_code=" error_code " ip=" ip " mode=user", "SIGSEGV"
 
@@ -109,17 +115,25 @@ static int run(pid_t pid, int go)
 FIXTURE_SETUP(aarch32)
 {
 	static const uint32_t nothing[] = { MOV_R0(0), EXIT };
+	int go, status;
 	pid_t pid;
-	int go;
 
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
 	pid = start_program(nothing, sizeof(nothing), &go);
 	ASSERT_LT(0, pid);
-	if (run(pid, go))
+	status = run(pid, go);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
 		SKIP(return, "the CPU or the kernel has no AArch32");
+	ASSERT_EQ(0, status);
 	close(go);
+	if (variant->function && !file_has_word("/proc/kallsyms", variant->function))
+		SKIP(return, "the kernel has no %s()", variant->function);
+	if (variant->sysctl && access(variant->sysctl, F_OK))
+		SKIP(return, "the kernel has no %s", variant->sysctl);
+	if (variant->sysctl)
+		ASSERT_EQ(0, file_change(variant->sysctl, "1"));
 	self->pid = start_program(variant->code, sizeof(variant->code), &self->go);
 	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(0, trace_prepare(self->pid));
@@ -131,6 +145,11 @@ FIXTURE_TEARDOWN_PARENT(aarch32)
 }
 
 VARIANT(unknown, { 0xe7f000f0 }, SIGILL, TRAP("UNKNOWN", "0x2000000"));	/* udf #0 */
+/* swp r1, r1, [sp] */
+VARIANT(swp, { 0xe10d1091, MOV_R0(0), EXIT }, 0, UNKNOWN("EMULATED"), .sysctl = SWP);
+/* swp r1, r1, [r0] */
+VARIANT(swp_fault, { MOV_R0(0x10), 0xe1001091 }, SIGSEGV, UNKNOWN("SIGNAL"),
+	.sysctl = SWP);
 VARIANT(cp15_32, { 0xee1e0f32 }, SIGILL, TRAP("CP15_32", "0xfe23805"));	/* CNTP_CTL */
 VARIANT(cp15_64, { 0xec510f0e }, SIGILL, TRAP("CP15_64", "0x13e0041d"));	/* CNTPCT */
 VARIANT(wfx, { 0xe320f003 }, SIGILL, TRAP("WFx", "0x7e00000"));		/* wfi */
@@ -146,7 +165,7 @@ VARIANT(pf_fetch, { MOV_R0(0x10), 0xe12fff10 }, SIGSEGV,
 /* mov r0, #0x10000; orr r0, #2; ldm r0, {r1, r2}, which the kernel carries out */
 VARIANT(pf_align, { 0xe3a00801, 0xe3800002, 0xe8900006, MOV_R0(0), EXIT }, 0,
 	"page_fault_*", "address=0x10002 error_code=DABT_LOW|ALIGN ip=0x1005c mode=user",
-	"EMULATED");
+	"EMULATED", .function = "do_compat_alignment_fixup");
 
 TEST_F(aarch32, recorded)
 {
@@ -160,8 +179,6 @@ TEST_F(aarch32, recorded)
 	ASSERT_LT(0, write(marker, TRACE_END, strlen(TRACE_END)));
 	ASSERT_EQ(0, trace_get(&trace));
 
-	if (!variant->signal && (status & 0x7f) == SIGBUS)
-		SKIP(return, "needs CONFIG_COMPAT_ALIGNMENT_FIXUPS");
 	EXPECT_EQ(variant->signal, status & 0x7f);
 	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s", variant->raised));
 	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s result=%s", variant->raised,

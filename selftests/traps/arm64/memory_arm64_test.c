@@ -2,7 +2,7 @@
 /*
  * Page faults that only arm64 has are recorded once, with their result and flags.
  *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
+ * Needs root, tracefs at /sys/kernel/tracing, the options in ../config and config.aarch64.
  */
 #include <signal.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
  * process sees them. Not among them: those that need FPAC, MOPS, GCS or trapped floating
  * point, and a misaligned SP.
  *
- * Needs root, tracefs at /sys/kernel/tracing and the options in ./config.
+ * Needs root, tracefs at /sys/kernel/tracing, the options in ../config and config.aarch64.
  */
 #include <elf.h>
 #include <sched.h>
