@@ -81,7 +81,7 @@ RAISE(pc)
 		br	x0
 RESUME(pc)	ret
 
-/* Until a tracer sets the PC to raise_step_from, and steps */
+/* Until a tracer sets the PC to raise_step_from, or to raise_watched */
 RAISE(step)
 		b	.
 		.globl	raise_step_from

@@ -140,8 +140,29 @@ static void branch_to_guarded(void)
 	raise_bti();
 }
 
-/* Lets its parent, once that waits for it, make one step from raise_step_from. */
-static int step_parent(void)
+static int watched;
+
+/* A watchpoint of ptrace on what is written to @watched, or none */
+static int watch(pid_t pid, bool on)
+{
+	struct user_hwdebug_state state = {
+		.dbg_regs[0] = {
+			.addr	= (unsigned long)&watched & ~7UL,
+			/* enabled, of EL0, stores, of these four bytes */
+			.ctrl	= on ? 1 | 2 << 1 | 2 << 3 |
+				  0xf << (5 + ((unsigned long)&watched & 7)) : 0,
+		},
+	};
+	struct iovec io = { &state, offsetof(struct user_hwdebug_state, dbg_regs[1]) };
+
+	return ptrace(PTRACE_SETREGSET, pid, NT_ARM_HW_WATCH, &io);
+}
+
+/*
+ * Lets its parent, once that waits for it, make one step from raise_step_from, or hit a
+ * watchpoint.
+ */
+static int trace_parent(bool step)
 {
 	struct user_pt_regs regs;
 	struct iovec io = { &regs, sizeof(regs) };
@@ -158,21 +179,33 @@ static int step_parent(void)
 		ptrace(PTRACE_CONT, pid, NULL, NULL);
 		usleep(1000);
 	}
-	regs.pc = (unsigned long)raise_step_from;
-	if (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io) ||
-	    ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, NULL, 0) != pid)
+	regs.pc = step ? (unsigned long)raise_step_from : (unsigned long)raise_watched;
+	regs.regs[0] = (unsigned long)&watched;
+	if (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io) || (!step && watch(pid, true)) ||
+	    ptrace(step ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, NULL, NULL) ||
+	    waitpid(pid, NULL, 0) != pid || (!step && watch(pid, false)))
 		return -1;
 	return ptrace(PTRACE_DETACH, pid, NULL, SIGTRAP);
 }
 
-static void be_stepped(void)
+static void be_traced(bool step)
 {
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(step_parent() ? 1 : 0);
+		_exit(trace_parent(step) ? 1 : 0);
 	raise_step();
 	waitpid(pid, NULL, 0);
+}
+
+static void be_stepped(void)
+{
+	be_traced(true);
+}
+
+static void be_watched(void)
+{
+	be_traced(false);
 }
 
 /* A syndrome: class and the rest, of a 32-bit instruction */
@@ -208,6 +241,9 @@ VARIANT(softstp_low, be_stepped, SIGTRAP, "SOFTSTP_LOW", 0x32,
 VARIANT(watchpt_low, write_watched, 0, "WATCHPT_LOW", 0x34, .error_code = ESR(0x34UL, 0x62),
 	.result = "CONSUMED", .event_data = "0x[1-9a-f]*", .ip = { raise_watched_ip },
 	.step = "SOFTSTP_LOW", .absent = "no breakpoint in hardware is free");
+VARIANT(watchpt_low_ptrace, be_watched, SIGTRAP, "WATCHPT_LOW", 0x34,
+	.error_code = ESR(0x34UL, 0x62), .event_data = "0x[1-9a-f]*",
+	.ip = { raise_watched_ip });
 VARIANT(kernel_breakpt_cur, break_kernel, 0, "BREAKPT_CUR", 0x31,
 	.error_code = ESR(0x31UL, 0x22), .result = "CONSUMED", .mode = "kernel", .ip = { "" },
 	.shown = "__arm64_sys_getppid+0x0/0x*", .step = "SOFTSTP_CUR",
