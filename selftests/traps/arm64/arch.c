@@ -19,7 +19,7 @@ void context_note(struct raised *raised, const mcontext_t *context)
 		return;
 	raised->told = true;
 	raised->error_code = ((const struct esr_context *)part)->esr;
-	raised->vector = raised->error_code >> 26;
+	raised->vector = raised->error_code >> 26 & 0x3f;
 }
 
 void context_resume(mcontext_t *context)

@@ -36,6 +36,6 @@ RAISER(bti, void);
 RAISER(pc, void);
 RAISER(step, void);
 extern const char raise_step_from[];
-RAISER(exclusive, void *address);
+RAISER(acquire, void *address);
 
 #endif

@@ -19,7 +19,7 @@ static char *map_misaligned(void)
 {
 	char *map = map_filled();
 
-	return map ? map + 1 : NULL;
+	return map ? map + 9 : NULL;
 }
 
 /* Tag 0, as all memory has at first */
@@ -39,9 +39,9 @@ static void read_tagged(void *address)
 	raise_read((void *)((unsigned long)address | 3UL << 56));
 }
 
-/* A load-exclusive has to be aligned. */
-VARIANT(misaligned, map_misaligned, raise_exclusive, "DABT_LOW|ALIGN", "SIGBUS", 0,
-	.ip = raise_exclusive_ip, .resume = raise_exclusive_resume, .signal = SIGBUS,
+/* A load-acquire has to be aligned, or with FEAT_LSE2 within 16 bytes. */
+VARIANT(misaligned, map_misaligned, raise_acquire, "DABT_LOW|ALIGN", "SIGBUS", 0,
+	.ip = raise_acquire_ip, .resume = raise_acquire_resume, .signal = SIGBUS,
 	.code = BUS_ADRALN);
 /* The address is recorded without its tag. */
 VARIANT(tag_check, map_tagged, read_tagged, "DABT_LOW|MTE", "SIGSEGV", 0, .ip = raise_read_ip,

@@ -89,10 +89,10 @@ raise_step_from:
 		nop
 IP(step)	ret
 
-/* void raise_exclusive(void *address) */
-RAISE(exclusive)
-IP(exclusive)	ldxr	x1, [x0]
-RESUME(exclusive) ret
+/* void raise_acquire(void *address) */
+RAISE(acquire)
+IP(acquire)	ldar	x1, [x0]
+RESUME(acquire)	ret
 
 /* void raise_read(void *address) */
 RAISE(read)

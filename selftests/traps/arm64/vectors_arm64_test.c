@@ -8,11 +8,13 @@
  */
 #include <elf.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <asm/hwcap.h>
 #include <asm/mman.h>
 #include <asm/ptrace.h>
 
@@ -107,6 +109,33 @@ static void probe_kernel(void)
 	unable = fd < 0;
 	syscall(SYS_getppid);
 	close(fd);
+}
+
+/* Without FEAT_IDST a read of an ID register is UNKNOWN. It came with FEAT_DIT. */
+static bool have_idst(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_DIT;
+}
+
+static void read_midr(void)
+{
+	unable = !have_idst();
+	if (!unable)
+		raise_midr();
+}
+
+static void read_midr_undefined(void)
+{
+	unable = have_idst();
+	if (!unable)
+		raise_midr();
+}
+
+static void read_ccsidr(void)
+{
+	unable = !have_idst();
+	if (!unable)
+		raise_ccsidr();
 }
 
 static void read_counter(void)
@@ -220,10 +249,13 @@ VARIANT(wfx, raise_wfi, 0, "WFx", 0x01, .error_code = ESR(0x01UL, 0x1e00000),
 VARIANT(bti, branch_to_guarded, SIGILL, "BTI", 0x0d, .error_code = ESR(0x0dUL, 1),
 	.ip = { raise_bti_ip }, .resume = raise_bti_resume,
 	.absent = "the CPU or the kernel has no BTI");
-VARIANT(sys64_midr, raise_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
-	.result = "EMULATED", .ip = { raise_midr_ip });
-VARIANT(sys64_ccsidr, raise_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
-	.ip = { raise_ccsidr_ip }, .resume = raise_ccsidr_resume);
+VARIANT(unknown_midr, read_midr_undefined, 0, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
+	.result = "EMULATED", .ip = { raise_midr_ip }, .absent = "the CPU has FEAT_IDST");
+VARIANT(sys64_midr, read_midr, 0, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x300001),
+	.result = "EMULATED", .ip = { raise_midr_ip }, .absent = "the CPU has no FEAT_IDST");
+VARIANT(sys64_ccsidr, read_ccsidr, SIGILL, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x304001),
+	.ip = { raise_ccsidr_ip }, .resume = raise_ccsidr_resume,
+	.absent = "the CPU has no FEAT_IDST");
 VARIANT(sys64_cntvct, read_counter, SIGSEGV, "SYS64", 0x18, .error_code = ESR(0x18UL, 0x34f801),
 	.ip = { raise_cntvct_ip }, .resume = raise_cntvct_resume, .absent = "no PR_SET_TSC");
 VARIANT(sve, use_sve, 0, "SVE", 0x19, .error_code = ESR(0x19UL, 0), .result = "HANDLED",
