@@ -20,8 +20,6 @@
 #define MOV_R0(value)	(0xe3a00000 | (value))
 #define EXIT		0xe3a07001, 0xef000000		/* mov r7, #__NR_exit; svc #0 */
 
-#define SWP		"/proc/sys/abi/swp"
-
 FIXTURE(aarch32) {
 	pid_t pid;
 	int go;
@@ -33,15 +31,12 @@ FIXTURE_VARIANT(aarch32) {
 	const char *events;
 	const char *raised;		/* what the events say, patterns */
 	const char *result;
-	const char *sysctl;		/* emulates it if it is 1 */
 	const char *function;		/* emulates it if the kernel has it */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(aarch32, name) { __VA_ARGS__ }
 #define TRAP(name, esr)	"trap_*", \
 	"vector=" name " mode=user error_code=" esr " ip=0x10054 event_data=0x0", "SIGNAL"
-#define UNKNOWN(result)	"trap_*", \
-	"vector=UNKNOWN mode=user error_code=0x2000000 ip=0x100* event_data=0x0", result
 #define FAULT(address, error_code, ip) "page_fault_*", \
 	"address=" address " error_code=" error_code " ip=" ip " mode=user", "SIGSEGV"
 
@@ -130,10 +125,6 @@ FIXTURE_SETUP(aarch32)
 	close(go);
 	if (variant->function && !file_has_word("/proc/kallsyms", variant->function))
 		SKIP(return, "the kernel has no %s()", variant->function);
-	if (variant->sysctl && access(variant->sysctl, F_OK))
-		SKIP(return, "the kernel has no %s", variant->sysctl);
-	if (variant->sysctl)
-		ASSERT_EQ(0, file_change(variant->sysctl, "1"));
 	self->pid = start_program(variant->code, sizeof(variant->code), &self->go);
 	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(0, trace_prepare(self->pid));
@@ -145,11 +136,6 @@ FIXTURE_TEARDOWN_PARENT(aarch32)
 }
 
 VARIANT(unknown, { 0xe7f000f0 }, SIGILL, TRAP("UNKNOWN", "0x2000000"));	/* udf #0 */
-/* swp r1, r1, [sp] */
-VARIANT(swp, { 0xe10d1091, MOV_R0(0), EXIT }, 0, UNKNOWN("EMULATED"), .sysctl = SWP);
-/* swp r1, r1, [r0] */
-VARIANT(swp_fault, { MOV_R0(0x10), 0xe1001091 }, SIGSEGV, UNKNOWN("SIGNAL"),
-	.sysctl = SWP);
 VARIANT(cp15_32, { 0xee1e0f32 }, SIGILL, TRAP("CP15_32", "0xfe23805"));	/* CNTP_CTL */
 VARIANT(cp15_64, { 0xec510f0e }, SIGILL, TRAP("CP15_64", "0x13e0041d"));	/* CNTPCT */
 VARIANT(wfx, { 0xe320f003 }, SIGILL, TRAP("WFx", "0x7e00000"));		/* wfi */

@@ -223,6 +223,7 @@ static void be_traced(bool step)
 
 	if (!pid)
 		_exit(trace_parent(step) ? 1 : 0);
+	*(volatile int *)&watched = 0;		/* its page is shared since fork() */
 	raise_step();
 	waitpid(pid, NULL, 0);
 }
