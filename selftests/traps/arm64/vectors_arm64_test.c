@@ -40,7 +40,7 @@ static int set_breakpoint(int type, unsigned long address)
 	int fd = syscall(SYS_perf_event_open, &attr, kernel ? -1 : 0,
 			 kernel ? sched_getcpu() : -1, -1, 0);
 
-	unable = fd < 0;
+	unable = fd < 0 || !address;
 	return fd;
 }
 
@@ -223,7 +223,7 @@ static void be_traced(bool step)
 
 	if (!pid)
 		_exit(trace_parent(step) ? 1 : 0);
-	*(volatile int *)&watched = 0;		/* its page is shared since fork() */
+	watched = 0;		/* its page is shared since fork() */
 	raise_step();
 	waitpid(pid, NULL, 0);
 }
@@ -284,7 +284,8 @@ VARIANT(kernel_breakpt_cur, break_kernel, 0, "BREAKPT_CUR", 0x31,
 VARIANT(kernel_watchpt_cur, watch_kernel, 0, "WATCHPT_CUR", 0x35,
 	.error_code = ESR(0x35UL, 0x62), .result = "CONSUMED", .mode = "kernel",
 	.event_data = "0x[1-9a-f]*", .ip = { "" }, .shown = "[a-z_]*+0x*/0x*",
-	.step = "SOFTSTP_CUR", .absent = "no breakpoint in hardware is free");
+	.step = "SOFTSTP_CUR",
+	.absent = "no breakpoint in hardware is free, or kallsyms has no data");
 VARIANT(brk64, raise_bp, SIGTRAP, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 0),
 	.ip = { raise_bp_ip }, .resume = raise_bp_resume);
 VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5),
