@@ -5,7 +5,9 @@
  * covers the sleep.
  */
 #include <sched.h>
+#include <signal.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "invasive_fixture.h"
 #include "memory.h"
@@ -181,6 +183,49 @@ TEST_F(asleep, recorded)
 	EXPECT_TRUE(is_on_cpu(child.cpu, "page_fault_exit", report->address));
 	EXPECT_EQ(!variant->migrate && variant->entries,
 		  is_on_cpu(child.cpu, "page_fault_entry", report->address));
+}
+
+static void kill_itself(void *address)
+{
+	kill(getpid(), SIGKILL);
+}
+
+/* The kernel reads a byte that is missing, when told so. */
+static void write_missing(int told)
+{
+	char *page = userfault_map(1, kill_itself), go;
+	int fds[2];
+
+	if (!page || pipe(fds))
+		_exit(CHILD_UNABLE);
+	_exit(read(told, &go, 1) == 1 && write(fds[1], page, 1) == 1 ? 0 : -1);
+}
+
+SIMPLE_FIXTURE(killed, set_up)
+
+/* The task is killed while the kernel's page fault sleeps: the access is given up. */
+TEST_F(killed, recorded)
+{
+	int told[2], status;
+	char filter[128];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(told));
+	pid = fork();
+	if (!pid)
+		write_missing(told[0]);
+	/* FIXUP */
+	snprintf(filter, sizeof(filter), "common_pid == %d && user_mode == 0 && result == 7 && flags & %d",
+		 pid, MMAP_LOCK);
+	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
+	turn_on(_metadata, "traps/page_fault_exit");
+	EXPECT_EQ(1, write(told[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_UNABLE)
+		SKIP(return, "no userfaultfd");
+
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EXPECT_EQ(1, trace_stat("entries"));
 }
 
 TEST_HARNESS_MAIN
