@@ -2,7 +2,7 @@
 /*
  * A page fault, or an exception whose handler takes one, that sleeps while events are switched on
  * and off, here or in another instance: what was off when it began has no exit, and the duration
- * covers the sleep.
+ * covers the sleep. One of the kernel's, whose task is killed meanwhile, has its flags.
  */
 #include <sched.h>
 #include <signal.h>
