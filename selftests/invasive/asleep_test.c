@@ -6,6 +6,7 @@
  */
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -196,6 +197,7 @@ static void write_missing(int told)
 	char *page = userfault_map(1, kill_itself), go;
 	int fds[2];
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!page || pipe(fds))
 		_exit(CHILD_UNABLE);
 	_exit(read(told, &go, 1) == 1 && write(fds[1], page, 1) == 1 ? 0 : -1);

@@ -509,6 +509,7 @@ static void use_too_much(int told, void (*use)(void *address), bool spared)
 {
 	char *page = map_anonymous(2 * MEMORY_LIMIT / PAGE), go;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!page || set_in_cgroup("cgroup.procs", getpid()) ||
 	    (spared && file_write("/proc/self/oom_score_adj", "-1000")) ||
 	    read(told, &go, 1) != 1)
@@ -525,7 +526,8 @@ static void populate(void *address)
 
 static void let_kernel_write(void *address)
 {
-	uname(address);
+	if (uname(address))
+		_exit(0);
 }
 
 SIMPLE_FIXTURE(oom, set_up)
