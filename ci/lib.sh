@@ -85,6 +85,9 @@ queue_code() { code $(series "$1"); }
 # x86_code VERSION: without what is not built for x86
 x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 
+# x86_sum: of that code of $v, as it is built
+x86_sum() { (cd "$build/$v/linux" && x86_code "$v" | xargs cat | cksum | cut -d ' ' -f 1); }
+
 # copy_files FROM TO: those that stdin names, if they are there
 copy_files() {
 	mkdir -p "$2"
@@ -125,13 +128,14 @@ no_complaints() {
 }
 
 # measured CHECK NAME: the lines "WHAT NUMBER" of stdin become its rows of ci/robustness.tsv,
-# which Documentation/robustness.md quotes
+# which Documentation/robustness.md quotes; so does the sum of the code
 measured() {
 	(
 		flock 8
 		{
 			awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
-			awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
+			(cat; echo "queue $(x86_sum)") |
+				awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
 		} | sort >"$build/robustness.new"
 		mv "$build/robustness.new" "$root/ci/robustness.tsv"
 	) 8>"$build/robustness.lock"
