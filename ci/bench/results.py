@@ -8,6 +8,7 @@
     {* kernel:setup:kind}      the number, a ratio
     {head}                     the lines of the file that begin with a #
 """
+import math
 import pathlib
 import re
 import sys
@@ -67,5 +68,5 @@ class Results:
 
 
 def whole(number):
-    text = f"{number:.0f}"
-    return "0" if text == "-0" else text
+    """A half is rounded up."""
+    return str(math.floor(number + 0.5))
