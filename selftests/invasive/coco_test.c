@@ -230,6 +230,7 @@ static void expect_all(struct __test_metadata *_metadata, const struct trace *tr
 
 	while (count < size && expected[count].event)
 		count++;
+	EXPECT_TRUE(trace_balanced(trace));
 	ASSERT_EQ(count, trace->count);
 	for (int i = 0; i < count; i++) {
 		const struct trace_record *record = &trace->records[i];
