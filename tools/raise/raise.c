@@ -112,7 +112,10 @@ static void touch_heap(unsigned long count)
 
 	if (sbrk((count + 1) * PAGE) == (void *)-1)
 		err(1, "heap: %lu pages", count);
-	touch(memory + PAGE, count);
+	memory += 2 * PAGE - 1;
+	memory -= (unsigned long)memory % PAGE;
+	madvise(memory, count * PAGE, MADV_NOHUGEPAGE);
+	touch(memory, count);
 }
 
 static void touch_stack(unsigned long count)

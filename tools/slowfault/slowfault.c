@@ -356,6 +356,13 @@ static void remove_copy(void)
 		unlink(copy);
 }
 
+static void interrupted(int signal_number)
+{
+	remove_copy();
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
 static void copy_myself(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -366,6 +373,9 @@ static void copy_myself(void)
 		err(1, "%s", copy);
 	copier = getpid();
 	atexit(remove_copy);
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
+	signal(SIGHUP, interrupted);
 	while ((size = sendfile(to, from, NULL, MIB)) > 0)
 		;
 	if (size || fsync(to))

@@ -7,6 +7,7 @@
 #include "offcpu.h"
 
 #define HASH	1024
+#define PERIODS	16384	/* of a task, which may never be in user mode */
 
 struct task {
 	pid_t		pid;
@@ -45,6 +46,16 @@ static struct task *get_task(pid_t pid)
 	return task;
 }
 
+static void forget_periods(struct task *task, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		free(task->period[i].callers);
+	task->nr -= nr;
+	memmove(task->period, task->period + nr, task->nr * sizeof(*task->period));
+}
+
 /* The idle tasks have pid 0. */
 void offcpu_switch(const struct task_switch *s)
 {
@@ -53,6 +64,8 @@ void offcpu_switch(const struct task_switch *s)
 
 	if (s->prev) {
 		task = get_task(s->prev);
+		if (task->nr == PERIODS)
+			forget_periods(task, PERIODS / 2);
 		if (task->nr == task->size) {
 			task->size = task->size ? 2 * task->size : 16;
 			task->period = allocate(task->period, task->size * sizeof(*period));
@@ -118,19 +131,13 @@ struct offcpu offcpu_between(pid_t pid, uint64_t from, uint64_t to)
 	return lost;
 }
 
-static void forget_periods(struct task *task)
-{
-	while (task->nr)
-		free(task->period[--task->nr].callers);
-}
-
 /* The task was in user mode: what is asked for later begins later. */
 void offcpu_forget(pid_t pid)
 {
 	struct task *task = find_task(pid);
 
 	if (task)
-		forget_periods(task);
+		forget_periods(task, task->nr);
 }
 
 void offcpu_restart(void)
@@ -141,7 +148,7 @@ void offcpu_restart(void)
 	for (i = 0; i < HASH; i++) {
 		while ((task = tasks[i])) {
 			tasks[i] = task->next;
-			forget_periods(task);
+			forget_periods(task, task->nr);
 			free(task->period);
 			free(task);
 		}

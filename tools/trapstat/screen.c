@@ -246,7 +246,7 @@ static void print_head(const struct sample *sample, FILE *to)
 	print_source(sample, to);
 	print_time(sample, to);
 	fprintf(to, " %.0f exceptions/s, %.1f %%%s", nr / sample->seconds, ran / percent,
-		sample->no_flags ? "run or wait" : "run");
+		sample->no_flags ? "run+wait" : "run");
 	if (!sample->no_flags)
 		fprintf(to, ", %.1f %%wait", waited / percent);
 	fprintf(to, "\n%s%s%s, every %g s; h: help, q: quit\n", frozen ? "FROZEN: " : "",

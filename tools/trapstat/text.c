@@ -140,14 +140,14 @@ static unsigned int print_block(const struct sample *sample, unsigned int first)
 	const struct column columns[] = {
 		{ "VCT", RIGHT }, { "NAME", LEFT },
 		{ sample->rates ? "TOTAL/S" : "TOTAL", RIGHT },
-		{ "%RUN", RIGHT }, { "%WAIT", RIGHT },
+		{ sample->no_flags ? "%RUN+WAIT" : "%RUN", RIGHT }, { "%WAIT", RIGHT },
 	};
 	unsigned int end = block_end(sample, first), i;
 	const struct rows *rows = &sample->rows[BY_CPU];
 	struct outcome outcome;
 	size_t begin, next;
 
-	BEGIN_TABLE(columns);
+	begin_table(columns, sizeof(columns) / sizeof(*columns) - sample->no_flags);
 	for (i = first; i < end; i++) {
 		if (sample->columns[i])
 			new_column(sample->columns[i], RIGHT);
@@ -159,7 +159,8 @@ static unsigned int print_block(const struct sample *sample, unsigned int first)
 		vector_cells(rows->row[begin].vector);
 		cell(count_text(sample, sum_counts(&rows->row[begin], next - begin, UINT_MAX)));
 		cell(outcome.count ? share_text(sample, outcome.ran) : NULL);
-		cell(sample->no_flags ? NULL : share_text(sample, outcome.waited));
+		if (!sample->no_flags)
+			cell(share_text(sample, outcome.waited));
 		for (i = first; i < end; i++) {
 			if (sample->columns[i])
 				cell(count_text(sample, sum_counts(&rows->row[begin],
