@@ -3,6 +3,7 @@
  * Exceptions of a program that take more than the program: another process that lets
  * it step, a virtual 8086.
  */
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <signal.h>
@@ -157,6 +158,45 @@ TEST_F(vm86, result)
 		expect_exit(_metadata, &child, &trace, text, vm86->result, 0);
 	}
 	EXPECT_EQ(2 * vm86->count, trace_count(&trace, "trap_*", "*"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
+/* TF is set in a system call of the vDSO. */
+static void step_vdso(struct report *report, int round)
+{
+	const char *vdso = (const char *)getauxval(AT_SYSINFO);
+	long pid = SYS_getpid;
+
+	/* no INT $0x80; ret before mov %esp, %ebp; sysenter */
+	report->error = !vdso || *vdso == '\xcd' || !memmem(vdso, 16, "\x89\xe5\x0f\x34", 4);
+	report->failed = signal(SIGTRAP, ignore) == SIG_ERR;
+	if (report->error || report->failed)
+		return;
+	asm volatile("pushf; orl $0x100, (%%esp); popf\n\t"
+		     "call *%1\n\t"
+		     "pushf; andl $~0x100, (%%esp); popf"
+		     : "+a" (pid) : "r" (vdso) : "cc", "memory");
+	report->failed = pid != getpid();
+}
+
+/* SYSENTER leaves TF set: the kernel steps until it clears TF. */
+TEST_F(user, sysenter_step)
+{
+	struct child child;
+	struct trace trace;
+	int kernel;
+
+	start(_metadata, &child, step_vdso);
+	if (child.report->error)
+		SKIP(return, "the vDSO has no SYSENTER");
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	kernel = trace_count(&trace, "trap_exit", "vector=#DB mode=kernel *");
+	EXPECT_LT(0, kernel);
+	EXPECT_EQ(kernel, trace_count(&trace, "trap_exit",
+				      "vector=#DB mode=kernel error_code=0x0 ip=*SYSENTER* event_data=0x4000 result=HANDLED"));
+	EXPECT_LT(0, trace_count(&trace, "trap_exit",
+				 "vector=#DB mode=user * event_data=0x4000 result=SIGNAL"));
 	EXPECT_TRUE(trace_balanced(&trace));
 }
 #endif
