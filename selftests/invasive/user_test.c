@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exceptions of a program that take more than the program: another process that lets
- * it step, a virtual 8086.
+ * it step, a virtual 8086, an emulator.
  */
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,6 +76,49 @@ TEST_F(user, ptrace_step)
 		ASSERT_EQ(1, sscanf(strstr(trace.records[i].text, " ip="), " ip=%lx", &ip));
 		EXPECT_TRUE(from <= ip && ip <= to);
 	}
+}
+
+static sigjmp_buf go_on;
+
+static void jump(int signal)
+{
+	siglongjmp(go_on, 1);
+}
+
+/* FLDENV loads the summary of exceptions without any. Only an emulator keeps that. */
+static void load_summary(struct report *report, int round)
+{
+	const struct itimerval timer = { .it_value.tv_usec = 20000 };
+	unsigned int env[7];
+
+	report->failed = signal(SIGPROF, jump) == SIG_ERR;
+	if (report->failed || sigsetjmp(go_on, 1))
+		return;
+	asm volatile("fnstenv %0" : "=m" (env));
+	env[1] |= 0x80;
+	report->failed = setitimer(ITIMER_PROF, &timer, NULL);
+	asm volatile("fldenv %0\n\tfwait" : : "m" (env) : "memory");
+	report->error = 1;
+	setitimer(ITIMER_PROF, &(struct itimerval){ }, NULL);
+}
+
+/* The instruction is tried again until a signal ends that. */
+TEST_F(user, spurious_mf)
+{
+	struct child child;
+	struct trace trace;
+	int count;
+
+	start(_metadata, &child, load_summary);
+	if (child.report->error)
+		SKIP(return, "the FPU raises #MF only for an exception");
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	count = trace_count(&trace, "trap_exit", "vector=#MF *");
+	EXPECT_LT(0, count);
+	EXPECT_EQ(count, trace_count(&trace, "trap_exit",
+				     "vector=#MF mode=user error_code=0x0 ip=0x* event_data=0x0 result=SPURIOUS"));
+	EXPECT_TRUE(trace_balanced(&trace));
 }
 
 #ifndef __x86_64__
