@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exceptions of a program that take more than the program: another process that lets
- * it step, a virtual 8086, an emulator.
+ * it step, a virtual 8086, QEMU's FPU.
  */
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -104,7 +104,7 @@ static void jump(int signal)
 	siglongjmp(go_on, 1);
 }
 
-/* FLDENV loads the summary of exceptions without any. Only an emulator keeps that. */
+/* FLDENV loads the summary of exceptions without any. QEMU keeps that; CPUs and Bochs do not. */
 static void load_summary(struct report *report, int round)
 {
 	const struct itimerval timer = { .it_value.tv_usec = 20000 };
