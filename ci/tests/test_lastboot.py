@@ -69,6 +69,11 @@ class Lastboot(unittest.TestCase):
         (self.root / "proc/modules").unlink()
         self.assertEqual(self.run_it(), (0, "", []))
 
+    def test_addresses_are_hidden(self):
+        (self.root / "proc/kallsyms").write_text("0000000000000000 T _text\n")
+        self.assertEqual(self.run_it(), (1, "lastboot: /proc/kallsyms shows no addresses: "
+                                            "set kernel.kptr_restrict to 1\n", []))
+
     def test_fails_at_first(self):
         self.assertEqual(self.run_it(first="echo no; exit 1"),
                          (1, "lastboot: trace-cmd restore: no\n", []))

@@ -366,16 +366,17 @@ static void interrupted(int signal_number)
 static void copy_myself(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	ssize_t size;
+	int to;
 
-	if (from < 0 || to < 0)
-		err(1, "%s", copy);
-	copier = getpid();
 	atexit(remove_copy);
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
 	signal(SIGHUP, interrupted);
+	to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	if (from < 0 || to < 0)
+		err(1, "%s", copy);
+	copier = getpid();
 	while ((size = sendfile(to, from, NULL, MIB)) > 0)
 		;
 	if (size || fsync(to))
