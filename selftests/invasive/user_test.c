@@ -130,7 +130,44 @@ TEST_F(user, spurious_mf)
 		    "vector=#MF mode=user", "ip=0x* event_data=0x0 result=SPURIOUS");
 }
 
-#ifndef __x86_64__
+#ifdef __x86_64__
+#define BAD_CS		0x3ff7
+
+static void spoil_cs(int signal, siginfo_t *info, void *context)
+{
+	greg_t *segments = &((ucontext_t *)context)->uc_mcontext.gregs[REG_CSGSFS];
+
+	*segments = (*segments & ~0xffffL) | BAD_CS;
+}
+
+static void return_badly(struct report *report, int round)
+{
+	const struct sigaction spoil = { .sa_sigaction = spoil_cs, .sa_flags = SA_SIGINFO };
+
+	report->failed = signal(SIGSEGV, jump) == SIG_ERR || sigaction(SIGUSR1, &spoil, NULL);
+	if (!report->failed && !sigsetjmp(go_on, 1))
+		raise(SIGUSR1);
+}
+
+/*
+ * With FRED, the kernel's ERETU faults first. TRAPS_CONTEXT_TRACKING tells that RCU does not
+ * watch then.
+ */
+TEST_F(user, bad_return)
+{
+	bool eretu = file_has_word("/proc/cpuinfo", "fred") && !getenv("TRAPS_CONTEXT_TRACKING");
+	struct child child;
+	struct trace trace;
+	int count;
+
+	record(_metadata, &child, return_badly, &trace);
+	count = trace_count(&trace, "trap_exit", "vector=#GP mode=user error_code=0x3ff4 * result=SIGNAL");
+	EXPECT_LT(0, count);
+	EXPECT_EQ(eretu ? count : 0,
+		  trace_count(&trace, "trap_exit", "vector=#GP mode=kernel error_code=0x3ff4 * result=FIXUP"));
+	EXPECT_TRUE(trace_balanced(&trace));
+}
+#else
 #define VM86_CODE	0x10000
 #define VM86_IP		0x10
 #define TF		0x100

@@ -98,7 +98,10 @@ static char *map_shared(void)
 		    mmap(NULL, ROUNDS * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	close(fd);
-	return map == MAP_FAILED ? NULL : map;
+	if (map == MAP_FAILED)
+		return NULL;
+	madvise(map, ROUNDS * PAGE, MADV_NOHUGEPAGE);
+	return map;
 }
 
 /* --- How it is accessed */

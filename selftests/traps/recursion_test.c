@@ -115,6 +115,7 @@ TEST_F(recording, profiled)
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, self->child.pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	struct trace trace;
+	uint64_t cycles;
 	int walks = 0;
 
 	if (fd < 0)
@@ -126,7 +127,10 @@ TEST_F(recording, profiled)
 		walks = trace_count(&trace, "page_fault_entry", "address=0x%lx * mode=kernel",
 				    self->child.report->address);
 	}
+	ASSERT_EQ(sizeof(cycles), read(fd, &cycles, sizeof(cycles)));
 	close(fd);
+	if (!cycles)
+		SKIP(return, "perf counts no cycles on this CPU");
 	EXPECT_LT(0, walks);
 	EXPECT_EQ(walks, trace_count(&trace, "page_fault_exit",
 				     "address=0x%lx * mode=kernel result=FIXUP",
