@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exceptions of a program that take more than the program: another process that lets
- * it step, a virtual 8086, QEMU's FPU.
+ * it step, a return that fails, a virtual 8086, QEMU's FPU.
  */
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -150,8 +150,8 @@ static void return_badly(struct report *report, int round)
 }
 
 /*
- * With FRED, the kernel's ERETU faults first. TRAPS_CONTEXT_TRACKING tells that RCU does not
- * watch then.
+ * With FRED, the kernel's ERETU faults first. With context tracking, as TRAPS_CONTEXT_TRACKING
+ * tells, RCU does not watch then.
  */
 TEST_F(user, bad_return)
 {
