@@ -80,6 +80,7 @@ FIXTURE_VARIANT(trap) {
 	unsigned int vector;
 	/* The rest by name */
 	unsigned long error_code;
+	const char *error_shown;	/* a pattern, if not that */
 	const char *result;		/* if not SIGNAL */
 	const char *event_data;		/* a pattern, if not 0 */
 	const char *ip[3];		/* one for each time it is raised */
@@ -138,7 +139,7 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 	const struct report *report = self->child.report;
 	const char *mode = variant->mode ?: "user";
 	int before = variant->cs ? 1 : 0, times = 0, hits = 1;
-	char text[160], filter[32], number[32];
+	char text[160], filter[32], error_code[32], number[32];
 	struct trace trace;
 
 	snprintf(filter, sizeof(filter), "vector != %u", variant->vector);
@@ -162,10 +163,12 @@ TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
 			EXPECT_EQ(variant->error_code, raised->error_code);
 		}
 
+		snprintf(error_code, sizeof(error_code), "0x%lx", variant->error_code);
 		snprintf(number, sizeof(number), "0x%lx", (unsigned long)variant->ip[i]);
 		snprintf(text, sizeof(text),
-			 "vector=%s mode=%s error_code=0x%lx ip=%s event_data=%s", variant->name,
-			 mode, variant->error_code, ip, variant->event_data ?: "0x0");
+			 "vector=%s mode=%s error_code=%s ip=%s event_data=%s", variant->name,
+			 mode, variant->error_shown ?: error_code, ip,
+			 variant->event_data ?: "0x0");
 		times++;
 		if (variant->mode) {
 			/* It is hit again if an interrupt comes before the step. */

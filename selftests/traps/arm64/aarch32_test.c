@@ -138,7 +138,8 @@ FIXTURE_TEARDOWN_PARENT(aarch32)
 VARIANT(unknown, { 0xe7f000f0 }, SIGILL, TRAP("UNKNOWN", "0x2000000"));	/* udf #0 */
 VARIANT(cp15_32, { 0xee1e0f32 }, SIGILL, TRAP("CP15_32", "0xfe23805"));	/* CNTP_CTL */
 VARIANT(cp15_64, { 0xec510f0e }, SIGILL, TRAP("CP15_64", "0x13e0041d"));	/* CNTPCT */
-VARIANT(wfx, { 0xe320f003 }, SIGILL, TRAP("WFx", "0x7e00000"));		/* wfi */
+/* wfi */
+VARIANT(wfx, { 0xe320f003, MOV_R0(0), EXIT }, SIGILL, TRAP("WFx", "0x7e00000"));
 VARIANT(bkpt32, { 0xe1200075 }, SIGTRAP, TRAP("BKPT32", "0xe2000005"));	/* bkpt #5 */
 /* ldrb r1, [r0] */
 VARIANT(pf_read, { MOV_R0(0x10), 0xe5d01000 }, SIGSEGV, FAULT("0x10", USER_READ, "0x10058"));
