@@ -104,7 +104,7 @@ static void set_online(const char *online)
 {
 	const char *file = hotplug_file();
 
-	if (file && !file_write(file, online))
+	if (file && !file_write(file, online) && *online == '0')
 		hotplugs++;
 }
 

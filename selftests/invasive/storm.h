@@ -52,7 +52,7 @@ void disturb_stop(void);
 
 const char *hotplug_file(void);
 int hotplug_turn_on(const char *file, const char *online);
-extern int hotplugs;			/* how often a CPU was switched on or off */
+extern int hotplugs;			/* how often a CPU was switched off */
 
 /* --- pairs.c: what was recorded of them */
 

@@ -96,7 +96,7 @@ static void break_kernel(void)
 	close(fd);
 }
 
-/* Its first instruction, which no compiler chose, is stepped, not simulated. */
+/* It begins with an instruction that kprobes steps, whatever the compiler. */
 static void probe_kernel(void)
 {
 	struct perf_event_attr attr = {
@@ -243,7 +243,7 @@ static void be_watched(void)
 /* A syndrome: class and the rest, of a 32-bit instruction */
 #define ESR(class, rest)	((class) << 26 | 1UL << 25 | (rest))
 
-/* That of a watchpoint, whose bits from 15 to 23 may tell which one it was */
+/* That of a watchpoint: bits 15 to 23 may tell which one it was, and how sure that is */
 #define WATCHED(class)		"0x" class "??[08]062"
 
 VARIANT(unknown, raise_undefined, SIGILL, "UNKNOWN", 0x00, .error_code = ESR(0x00UL, 0),
@@ -298,6 +298,7 @@ VARIANT(brk64_uprobe, run_probed, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 5)
 VARIANT(kernel_brk64, probe_kernel, 0, "BRK64", 0x3c, .error_code = ESR(0x3cUL, 4),
 	.result = "CONSUMED", .mode = "kernel", .ip = { "" },
 	.shown = "__arch_clear_user+0x*/0x*",
-	.step = "BRK64 mode=kernel error_code=0xf2000006", .absent = "perf has no kprobes");
+	.step = "BRK64 mode=kernel error_code=0xf2000006",
+	.absent = "there is no kprobe, or no /dev/zero");
 
 TEST_HARNESS_MAIN
