@@ -26,6 +26,11 @@ template <typename T> __attribute__((noinline)) void FUNCTION(T nr)
 }
 }
 
+// A name of the same function that is shorter, but local
+#define STRING(name) STRING_OF(name)
+#define STRING_OF(name) #name
+asm(".set f, _ZN5pages5" STRING(FUNCTION) "IlEEvT_\n.type f, @function\n.size f, 1");
+
 int main(int argc, char **argv)
 {
 	do {
