@@ -163,7 +163,8 @@ TEST_F(aarch32, recorded)
 	ASSERT_LT(0, write(marker, TRACE_END, strlen(TRACE_END)));
 	ASSERT_EQ(0, trace_get(&trace));
 
-	if (variant->signal && !status)
+	/* A WFI may complete: not each CPU traps it. */
+	if (variant->signal && !status && !trace_count(&trace, variant->events, "*"))
 		SKIP(return, "the CPU carries it out");
 	EXPECT_EQ(variant->signal, status & 0x7f);
 	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s", variant->raised));

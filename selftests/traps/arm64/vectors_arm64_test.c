@@ -96,7 +96,7 @@ static void break_kernel(void)
 	close(fd);
 }
 
-/* It begins with an instruction that kprobes steps, whatever the compiler. */
+/* __arch_clear_user() is assembly: its first instruction is stepped, not simulated. */
 static void probe_kernel(void)
 {
 	struct perf_event_attr attr = {
