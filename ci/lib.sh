@@ -127,14 +127,21 @@ no_complaints() {
 	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
 }
 
+# will_measure CONFIG: its kernel is built of the queue that is measured
+will_measure() {
+	"$root/ci/kernel/build" "$v" "$1" >&2
+	queue=$(x86_sum)
+}
+
 # measured CHECK NAME: the lines "WHAT NUMBER" of stdin become its rows of ci/robustness.tsv,
 # which Documentation/robustness.md quotes; so does the sum of the code
 measured() {
+	[ "$queue" = "$(x86_sum)" ] || die "$1 $2: the queue was changed meanwhile"
 	(
 		flock 8
 		{
 			awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
-			(cat; echo "queue $(x86_sum)") |
+			(cat; echo "queue $queue") |
 				awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
 		} | sort >"$build/robustness.new"
 		mv "$build/robustness.new" "$root/ci/robustness.tsv"
