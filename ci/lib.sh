@@ -86,7 +86,14 @@ queue_code() { code $(series "$1"); }
 x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 
 # x86_sum: of that code of $v, as it is built
-x86_sum() { (cd "$build/$v/linux" && x86_code "$v" | xargs cat | cksum | cut -d ' ' -f 1); }
+x86_sum() { (cd "$build/$v/linux" && x86_code "$v" | without_comments | cksum | cut -d ' ' -f 1); }
+
+# without_comments: the files that stdin names, one after the other
+without_comments() {
+	while read -r f; do
+		case $f in *.[ch]) gcc -fpreprocessed -dD -E -P -w "$f" ;; *) cat "$f" ;; esac
+	done
+}
 
 # copy_files FROM TO: those that stdin names, if they are there
 copy_files() {

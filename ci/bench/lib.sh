@@ -130,11 +130,11 @@ versions() {
 		xargs cat init-alone links mounts "$(command -v busybox)" | sum)"
 }
 
-# queue VERSION SETS: which queue it is: the code that it makes for that architecture, not its words
+# queue VERSION SETS: which queue it is: the code that it makes for that architecture, without comments
 queue() {
 	other=arm64
 	[ "$2" != arm64 ] || other=x86
-	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | grep -v "^arch/$other/" | xargs cat | sum)"
+	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | grep -v "^arch/$other/" | without_comments | sum)"
 }
 
 sum() { sha256sum | cut -c1-16; }
