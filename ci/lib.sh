@@ -88,11 +88,9 @@ x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 # x86_sum: of that code of $v, as it is built
 x86_sum() { (cd "$build/$v/linux" && x86_code "$v" | without_comments | cksum | cut -d ' ' -f 1); }
 
-# without_comments: the files that stdin names, one after the other
+# without_comments: the files that stdin names, one after the other, as words
 without_comments() {
-	while read -r f; do
-		case $f in *.[ch]) gcc -fpreprocessed -dD -E -P -w "$f" ;; *) cat "$f" ;; esac
-	done
+	xargs perl -0777 -pe 's{/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\])*")}{$1 // " "}gse; s/\s+/ /g'
 }
 
 # copy_files FROM TO: those that stdin names, if they are there
