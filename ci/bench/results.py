@@ -6,7 +6,6 @@
     {% A; B}                   percent that A is more than B
     {: A; B}                   A divided by B
     {* kernel:setup:kind}      the number, a ratio
-    {head}                     the lines of the file that begin with a #
 """
 import math
 import pathlib
@@ -18,15 +17,13 @@ FIELD = re.compile(r"\{([^}]*)\}")
 
 class Results:
     def __init__(self, path):
-        self.head, self.numbers = [], {}
+        self.numbers = {}
         try:
             lines = pathlib.Path(path).read_text().splitlines()
         except OSError as error:
             sys.exit(f"ci/bench: {path}: {error.strerror}: run make bench")
         for line in lines:
-            if line.startswith("# "):
-                self.head.append(line[2:])
-            else:
+            if not line.startswith("#"):
                 kernel, setup, kind, best, mean = line.split("\t")
                 self.numbers[f"{kernel}:{setup}:{kind}"] = float(best)
                 self.numbers[f"{kernel}:{setup}:{kind}:mean"] = float(mean)
@@ -44,8 +41,6 @@ class Results:
 
     def value(self, field):
         """What stands for {field}."""
-        if field == "head":
-            return "\n".join(self.head)
         operator, which = field[0], field[2:]
         if operator not in "+-/%:*":
             return whole(self.get(field))

@@ -52,9 +52,6 @@ class Fill(unittest.TestCase):
     def test_percent(self):
         self.expect("% patched:exit:read; vanilla:off:read", "75.00")
 
-    def test_head(self):
-        self.expect("head", "gcc 12")
-
     def test_not_measured(self):
         with self.assertRaisesRegex(KeyError, "patched:exit:write was not measured"):
             self.results.fill("{patched:exit:write}")

@@ -19,12 +19,17 @@ static bool disturbing(void)
 	return !__atomic_load_n(&stop, __ATOMIC_SEQ_CST);
 }
 
+static void pause_us(unsigned int us)
+{
+	usleep(us * storm_slowness);
+}
+
 /* The timers of the threads interrupt them, too. */
 static void *interrupt(void *unused)
 {
 	for (int i = 0; disturbing(); i++) {
 		tgkill(getpid(), storm_threads[i % THREADS].tid, SIGUSR1);
-		usleep(3000);
+		pause_us(3000);
 	}
 	return NULL;
 }
@@ -33,10 +38,9 @@ static timer_t timers[THREADS];
 
 static int start_timers(void)
 {
-	const struct itimerspec time = {
-		.it_value	= { .tv_nsec = 20000000 },
-		.it_interval	= { .tv_nsec = 20000000 },
-	};
+	const long ns = 20000000L * storm_slowness;
+	const struct timespec period = { ns / 1000000000, ns % 1000000000 };
+	const struct itimerspec time = { .it_value = period, .it_interval = period };
 	struct sigevent event = {
 		.sigev_notify	= SIGEV_THREAD_ID,
 		.sigev_signo	= SIGALRM,
@@ -51,7 +55,7 @@ static int start_timers(void)
 	return 0;
 }
 
-static unsigned long long now(void)
+unsigned long long now(void)
 {
 	struct timespec time;
 
@@ -68,7 +72,7 @@ static void *preempt(void *unused)
 	while (disturbing()) {
 		for (start = now(); now() - start < 300000;)
 			;
-		usleep(3000);
+		pause_us(3000);
 	}
 	return NULL;
 }
@@ -83,7 +87,7 @@ static void *migrate(void *unused)
 		CPU_SET((i + i / THREADS) % cpus, &set);
 		/* Fails for a CPU that is offline just now. */
 		sched_setaffinity(storm_threads[i % THREADS].tid, sizeof(set), &set);
-		usleep(2000);
+		pause_us(2000);
 	}
 	return NULL;
 }
@@ -124,9 +128,9 @@ static void *hotplug(void *unused)
 {
 	while (disturbing()) {
 		set_online("0");
-		usleep(50000);
+		pause_us(50000);
 		set_online("1");
-		usleep(50000);
+		pause_us(50000);
 	}
 	return NULL;
 }
