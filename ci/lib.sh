@@ -115,7 +115,7 @@ elapsed() {
 # The line of a log that says best what went wrong.
 reason() {
 	[ "$(df --output=avail "$1" | tail -n 1)" -gt 100 ] || { echo 'no space left on the device' && return; }
-	grep -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
+	grep -a -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
 }
 
 # The warnings in the log of a build, without the lines' numbers.
