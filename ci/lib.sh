@@ -120,7 +120,7 @@ reason() {
 
 # The warnings in the log of a build, without the lines' numbers.
 warnings() {
-	grep -hv '^ *[0-9]* |' "$1" | grep -iE 'warning|error' | sed 's/:[0-9]*:[0-9]*:/:/; s/+0x[0-9a-f]*//g' | sort -u
+	grep -ahv '^ *[0-9]* |' "$1" | grep -aiE 'warning|error' | sed 's/:[0-9]*:[0-9]*:/:/; s/+0x[0-9a-f]*//g' | sort -u
 }
 
 # complaints CONSOLE [CHECK]: of the kernel, but for those that are known of CHECK

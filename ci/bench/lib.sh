@@ -115,14 +115,14 @@ boot() {
 versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
 	if [ "$2" = arm64 ]; then
-		compiler=${arm64_cc%% *} qemu=qemu-system-aarch64
+		compiler=${arm64_cc%% *} linker=ld.lld-19 qemu=qemu-system-aarch64
 		set -- "$1" arm64-guest.config
 	else
-		compiler=gcc qemu=qemu-system-x86_64
+		compiler=gcc linker=ld qemu=qemu-system-x86_64
 		set -- "$1" btf.config x86_64-guest.config x86_64-size.config
 	fi
 	$compiler --version | sed -n '1s/^/# /p'
-	ld --version | sed -n '1s/^/# /p'
+	$linker --version | sed -n '1s/^/# /p'
 	$qemu --version | sed -n '1s/^/# /p'
 	shift
 	echo "# configuration $(cd "$root/kernel-config" && cat "$@" | grep ^CONFIG_ | sum)"

@@ -5,13 +5,16 @@
 tracing=/sys/kernel/tracing
 passed=0 failed=0
 
+# In seconds; a check may set the clock.
+uptime() { cut -d . -f 1 /proc/uptime; }
+
 # check WHAT CMD...: CMD succeeds. With $STOP, the first that fails twice is the last.
 check() {
-	what=$1
+	what=$1 began=$(uptime)
 	shift
 	if "$@" >out 2>err || { [ "${STOP-}" ] && "$@" >out 2>err; }; then
 		passed=$((passed + 1))
-		echo "ok: $what"
+		echo "ok: $what ($(($(uptime) - began)) s)"
 	else
 		failed=$((failed + 1))
 		echo "not ok: $what"
