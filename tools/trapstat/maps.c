@@ -22,6 +22,7 @@
 #define STACK_BYTES	(8 * 1024 * 1024)	/* the usual RLIMIT_STACK */
 #define HASH		1024
 #define MAX_NEW_MAPS	65536		/* what the kernel lets a process have, if not told */
+#define JUST_BEGUN	100000000	/* ns */
 
 /* Sorted and without overlaps. A child has those of its parent until one of both changes them. */
 struct maps {
@@ -434,14 +435,16 @@ static struct maps *read_threads_maps(pid_t pid)
 
 /*
  * Its events from before the reading are processed first. Those from meanwhile may be in what was
- * read or not, so it is read again, but not for ever of a process that maps all the time.
+ * read or not, so it is read again: not for ever, as some map all the time, but longer if it has
+ * just begun to execute a program, whose libraries are soon mapped.
  */
 static struct maps *read_after_events(const struct task *task, uint64_t *at)
 {
 	pid_t pid = task->thread ? task->parent : task->tid;
 	struct maps *maps = NULL, *again;
 	uint64_t begin;
-	int tries = 3;
+	int tries = 0;
+	bool last;
 
 	do {
 		begin = sideband_clock();
@@ -450,8 +453,9 @@ static struct maps *read_after_events(const struct task *task, uint64_t *at)
 			break;		/* it has ended, and had these before */
 		maps_put(maps);
 		maps = again;
-		*at = --tries ? begin : sideband_clock();
-	} while (sideband_read_until(*at, pid ?: -1) && tries);
+		last = ++tries >= (begin < task->space->exec_at + JUST_BEGUN ? 100 : 3);
+		*at = last ? sideband_clock() : begin;
+	} while (sideband_read_until(*at, pid ?: -1) && !last);
 	return maps;
 }
 
