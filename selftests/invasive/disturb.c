@@ -19,17 +19,12 @@ static bool disturbing(void)
 	return !__atomic_load_n(&stop, __ATOMIC_SEQ_CST);
 }
 
-static void pause_us(unsigned int us)
-{
-	usleep(us * storm_slowness);
-}
-
 /* The timers of the threads interrupt them, too. */
 static void *interrupt(void *unused)
 {
 	for (int i = 0; disturbing(); i++) {
 		tgkill(getpid(), storm_threads[i % THREADS].tid, SIGUSR1);
-		pause_us(3000);
+		usleep(3000);
 	}
 	return NULL;
 }
@@ -38,9 +33,10 @@ static timer_t timers[THREADS];
 
 static int start_timers(void)
 {
-	const long ns = 20000000L * storm_slowness;
-	const struct timespec period = { ns / 1000000000, ns % 1000000000 };
-	const struct itimerspec time = { .it_value = period, .it_interval = period };
+	const struct itimerspec time = {
+		.it_value	= { .tv_nsec = 20000000 },
+		.it_interval	= { .tv_nsec = 20000000 },
+	};
 	struct sigevent event = {
 		.sigev_notify	= SIGEV_THREAD_ID,
 		.sigev_signo	= SIGALRM,
@@ -55,7 +51,7 @@ static int start_timers(void)
 	return 0;
 }
 
-unsigned long long now(void)
+static unsigned long long now(void)
 {
 	struct timespec time;
 
@@ -72,7 +68,7 @@ static void *preempt(void *unused)
 	while (disturbing()) {
 		for (start = now(); now() - start < 300000;)
 			;
-		pause_us(3000);
+		usleep(3000);
 	}
 	return NULL;
 }
@@ -87,7 +83,7 @@ static void *migrate(void *unused)
 		CPU_SET((i + i / THREADS) % cpus, &set);
 		/* Fails for a CPU that is offline just now. */
 		sched_setaffinity(storm_threads[i % THREADS].tid, sizeof(set), &set);
-		pause_us(2000);
+		usleep(2000);
 	}
 	return NULL;
 }
@@ -128,9 +124,9 @@ static void *hotplug(void *unused)
 {
 	while (disturbing()) {
 		set_online("0");
-		pause_us(50000);
+		usleep(50000);
 		set_online("1");
-		pause_us(50000);
+		usleep(50000);
 	}
 	return NULL;
 }

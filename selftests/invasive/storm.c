@@ -22,12 +22,10 @@
 #define FLAG_TF		0x100
 
 #define WARM_UP		200
-#define PLAIN_WARM_UP_NS	1000000000	/* of a kernel without debugging in QEMU (TCG) */
 #define FRESH_PAGES	256
 
 struct thread storm_threads[THREADS];
 long storm_pause_us;
-unsigned int storm_slowness;
 
 static pthread_barrier_t barrier;
 static long each;			/* exceptions of a thread, about */
@@ -233,8 +231,6 @@ long storm_size(void)
 /* The threads are ready, none raises anything. */
 int storm_prepare(long count)
 {
-	unsigned long long start = now();
-
 	memset(storm_threads, 0, sizeof(storm_threads));
 	storm_pause_us = 0;
 	each = count / THREADS;
@@ -250,7 +246,6 @@ int storm_prepare(long count)
 			return -1;
 	}
 	meet();
-	storm_slowness = 1 + (now() - start) / PLAIN_WARM_UP_NS;
 	meet();
 	return 0;
 }

@@ -31,7 +31,6 @@ struct thread {
 
 extern struct thread storm_threads[THREADS];
 extern long storm_pause_us;		/* after every few; set it before storm_start() */
-extern unsigned int storm_slowness;	/* of this kernel: all that disturbs pauses so much longer */
 
 long storm_size(void);
 int storm_prepare(long count);
@@ -48,7 +47,6 @@ unsigned long storm_sum(void);
 #define MIGRATE		0x4
 #define HOTPLUG		0x8
 
-unsigned long long now(void);		/* in ns */
 int disturb_start(unsigned int which);
 void disturb_stop(void);
 
