@@ -23,11 +23,14 @@ check() {
 	fi
 }
 
+# stopped PID: by a signal
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+
 wait_for() {
 	tries=0
 	until "$@"; do
 		tries=$((tries + 1))
-		[ $tries -lt 300 ] || { echo "waited in vain: $*"; return 1; }
+		[ $tries -lt 1200 ] || { echo "waited in vain: $*"; return 1; }
 		sleep 0.05
 	done
 }

@@ -11,7 +11,11 @@
 #include "storm.h"
 #include "trace.h"
 
+/* Exceptions in each millisecond of a pause: less than kernels without debugging raise */
+#define PER_MS		2
+
 static unsigned int disturbances;
+static unsigned long counts[4];
 static bool stop;
 
 static bool disturbing(void)
@@ -19,24 +23,29 @@ static bool disturbing(void)
 	return !__atomic_load_n(&stop, __ATOMIC_SEQ_CST);
 }
 
-/* The timers of the threads interrupt them, too. */
-static void *interrupt(void *unused)
+/*
+ * After each disturbance. On a slow kernel it takes longer, until PER_MS are raised: the
+ * threads would be disturbed all the time, and raise nothing.
+ */
+static void pause_ms(unsigned int which, int ms)
 {
-	for (int i = 0; disturbing(); i++) {
-		tgkill(getpid(), storm_threads[i % THREADS].tid, SIGUSR1);
-		usleep(3000);
-	}
-	return NULL;
+	long left = storm_left();
+
+	counts[__builtin_ctz(which)]++;
+	do {
+		usleep(ms * 1000);
+	} while (disturbing() && left - storm_left() < ms * PER_MS);
+}
+
+unsigned long disturbed(unsigned int which)
+{
+	return counts[__builtin_ctz(which)];
 }
 
 static timer_t timers[THREADS];
 
-static int start_timers(void)
+static int create_timers(void)
 {
-	const struct itimerspec time = {
-		.it_value	= { .tv_nsec = 20000000 },
-		.it_interval	= { .tv_nsec = 20000000 },
-	};
 	struct sigevent event = {
 		.sigev_notify	= SIGEV_THREAD_ID,
 		.sigev_signo	= SIGALRM,
@@ -44,11 +53,23 @@ static int start_timers(void)
 
 	for (int i = 0; i < THREADS; i++) {
 		event._sigev_un._tid = storm_threads[i].tid;
-		if (timer_create(CLOCK_MONOTONIC, &event, &timers[i]) ||
-		    timer_settime(timers[i], 0, &time, NULL))
+		if (timer_create(CLOCK_MONOTONIC, &event, &timers[i]))
 			return -errno;
 	}
 	return 0;
+}
+
+/* Sends each thread a signal in turn, and lets its own timer send another one later. */
+static void *interrupt(void *unused)
+{
+	const struct itimerspec later = { .it_value.tv_nsec = 20000000 };
+
+	for (int i = 0; disturbing(); i++) {
+		tgkill(getpid(), storm_threads[i % THREADS].tid, SIGUSR1);
+		timer_settime(timers[i % THREADS], 0, &later, NULL);
+		pause_ms(INTERRUPT, 3);
+	}
+	return NULL;
 }
 
 static unsigned long long now(void)
@@ -68,7 +89,7 @@ static void *preempt(void *unused)
 	while (disturbing()) {
 		for (start = now(); now() - start < 300000;)
 			;
-		usleep(3000);
+		pause_ms(PREEMPT, 3);
 	}
 	return NULL;
 }
@@ -83,7 +104,7 @@ static void *migrate(void *unused)
 		CPU_SET((i + i / THREADS) % cpus, &set);
 		/* Fails for a CPU that is offline just now. */
 		sched_setaffinity(storm_threads[i % THREADS].tid, sizeof(set), &set);
-		usleep(2000);
+		pause_ms(MIGRATE, 2);
 	}
 	return NULL;
 }
@@ -124,9 +145,9 @@ static void *hotplug(void *unused)
 {
 	while (disturbing()) {
 		set_online("0");
-		usleep(50000);
+		pause_ms(HOTPLUG, 50);
 		set_online("1");
-		usleep(50000);
+		pause_ms(HOTPLUG, 50);
 	}
 	return NULL;
 }
@@ -136,12 +157,15 @@ static pthread_t threads[ARRAY_SIZE(all)];
 
 int disturb_start(unsigned int which)
 {
+	int ret = which & INTERRUPT ? create_timers() : 0;
+
 	stop = false;
 	disturbances = which;
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (which & 1U << i && pthread_create(&threads[i], NULL, all[i], NULL))
-			return -1;
-	return which & INTERRUPT ? start_timers() : 0;
+	memset(counts, 0, sizeof(counts));
+	for (size_t i = 0; i < ARRAY_SIZE(all) && !ret; i++)
+		if (which & 1U << i)
+			ret = -pthread_create(&threads[i], NULL, all[i], NULL);
+	return ret;
 }
 
 void disturb_stop(void)

@@ -243,7 +243,7 @@ static pid_t start_perf(struct __test_metadata *_metadata, const char *data)
 	if (!pid) {
 		dup2(begun[1], STDOUT_FILENO);
 		execlp("perf", "perf", "record", "-q", "-a", "-g", "-e", "traps:*", "-o", data,
-		       "--", "sh", "-c", "echo; exec sleep 300", NULL);
+		       "--", "sh", "-c", "echo; exec sleep 900", NULL);
 		_exit(127);
 	}
 	close(begun[1]);
@@ -275,7 +275,7 @@ static int remove_file(const char *path, const char *unused)
 }
 
 /* The kernel survives them and goes on recording, and no trap event is of one. */
-TEST_F_TIMEOUT(machine_checks, recording_goes_on, 300)
+TEST_F_TIMEOUT(machine_checks, recording_goes_on, 900)
 {
 	char data[] = "/tmp/traps_mce.XXXXXX";
 	pid_t load, perf;

@@ -158,9 +158,8 @@ static int raise_any(struct thread *thread)
 	}
 }
 
-static void raise_all(struct thread *thread, long count)
+static void raise_all(struct thread *thread)
 {
-	thread->left = count;
 	while (raised(thread, 0) > 0 && !__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
 		for (int i = 0; i < 10; i++)
 			raised(thread, raise_any(thread));
@@ -184,17 +183,19 @@ static void *thread_main(void *data)
 	memset(&before, 0, sizeof(before));
 	memset(&after, 0, sizeof(after));
 	/* All that it needs is present before anything is counted. */
-	raise_all(thread, WARM_UP);
+	thread->left = WARM_UP;
+	raise_all(thread);
 	on_interruption(0);
 	getrusage(RUSAGE_THREAD, &after);
 	meet();
 	memset(thread->raised, 0, sizeof(thread->raised));
 	thread->fixups = 0;
+	thread->left = each;
 	getrusage(RUSAGE_THREAD, &before);
 	meet();
 	/* Tracing is switched on. */
 	meet();
-	raise_all(thread, each);
+	raise_all(thread);
 	__atomic_add_fetch(&finished, 1, __ATOMIC_SEQ_CST);
 	meet();
 	/* No more interruptions. */
@@ -256,6 +257,15 @@ int storm_start(unsigned int disturbances)
 
 	meet();
 	return ret;
+}
+
+long storm_left(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		sum += raised(&storm_threads[i], 0);
+	return sum;
 }
 
 bool storm_done(void)

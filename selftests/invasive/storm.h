@@ -12,7 +12,7 @@
 
 #define THREADS		8
 #define VECTORS		33
-#define TIMEOUT		600		/* seconds, for a million */
+#define TIMEOUT		1800		/* seconds, for a million */
 
 struct thread {
 	pthread_t id;
@@ -35,6 +35,7 @@ extern long storm_pause_us;		/* after every few; set it before storm_start() */
 long storm_size(void);
 int storm_prepare(long count);
 int storm_start(unsigned int disturbances);
+long storm_left(void);			/* exceptions to raise, about */
 bool storm_done(void);
 void storm_stop(void);
 int storm_end(void);
@@ -49,6 +50,7 @@ unsigned long storm_sum(void);
 
 int disturb_start(unsigned int which);
 void disturb_stop(void);
+unsigned long disturbed(unsigned int which);	/* how often */
 
 const char *hotplug_file(void);
 int hotplug_turn_on(const char *file, const char *online);

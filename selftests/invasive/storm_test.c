@@ -41,6 +41,9 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	EXPECT_EQ(0, trace_stat("overrun"));
 	EXPECT_EQ(0, trace_stat("dropped events"));
 	EXPECT_EQ(hotplug, hotplugs > 0);
+	EXPECT_LT(1, disturbed(INTERRUPT));
+	EXPECT_LT(1, disturbed(PREEMPT));
+	EXPECT_EQ(migrate, disturbed(MIGRATE) > 1);
 
 	pairs = pairs_read();
 	ASSERT_TRUE(!!pairs);
@@ -49,6 +52,8 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 	EXPECT_LE(2 * count, pairs->records);
 	TH_LOG("%lu records; %lu exits say PREEMPTED, %lu MIGRATED", pairs->records,
 	       pairs->preempted, pairs->migrated);
+	TH_LOG("interrupted %lu times, preempted %lu, migrated %lu, a CPU switched %lu",
+	       disturbed(INTERRUPT), disturbed(PREEMPT), disturbed(MIGRATE), disturbed(HOTPLUG));
 	if (kernel_is_preemptible())
 		EXPECT_LT(0, pairs->preempted);
 	if (kernel_is_preemptible() && migrate && sysconf(_SC_NPROCESSORS_ONLN) > 1)

@@ -112,7 +112,7 @@ callchains() {
 bpf() {
 	name="bpftrace: $2 in $1"
 	needs bpftrace "$name" || return
-	survives "$name" timeout 120 bpftrace -e "$1 /comm == \"raise_traps\"/ { $2 }" -c "$raise"
+	survives "$name" timeout 600 bpftrace -e "$1 /comm == \"raise_traps\"/ { $2 }" -c "$raise"
 }
 
 # --- Tests of what the tools show

@@ -329,7 +329,7 @@ static bool raise_exception(const struct exception *e, unsigned long count, bool
 
 struct order {
 	const char *name;
-	const struct exception *exception;	/* NULL: all, usleep */
+	const struct exception *exception;	/* NULL: all, usleep, stop */
 	unsigned long count;
 };
 
@@ -340,7 +340,8 @@ static void list(void)
 	for (e = exceptions; e < end; e++)
 		print(e);
 	puts("all     each of these\n"
-	     "usleep  none: sleeps COUNT microseconds");
+	     "usleep  none: sleeps COUNT microseconds\n"
+	     "stop    none: stops until SIGCONT, COUNT times");
 }
 
 static const struct exception *find(const char *name)
@@ -371,7 +372,8 @@ static char **parse(char **arg, struct order *order)
 {
 	order->name = *arg++;
 	order->exception = find(order->name);
-	if (!order->exception && strcmp(order->name, "all") && strcmp(order->name, "usleep"))
+	if (!order->exception && strcmp(order->name, "all") && strcmp(order->name, "usleep") &&
+	    strcmp(order->name, "stop"))
 		errx(2, "there is no %s: raise --list tells what there is", order->name);
 	order->count = *arg && isdigit(**arg) ? number(order->name, *arg++) : 1;
 	return arg;
@@ -386,6 +388,11 @@ static bool carry_out(const struct order *order, bool quiet)
 		return raise_exception(order->exception, order->count, quiet);
 	if (!strcmp(order->name, "usleep"))
 		return !usleep(order->count);
+	if (!strcmp(order->name, "stop")) {
+		for (unsigned long i = 0; i < order->count; i++)
+			done &= !kill(getpid(), SIGSTOP);
+		return done;
+	}
 	for (e = exceptions; e < end; e++)
 		done &= raise_exception(e, order->count, quiet);
 	return done;

@@ -18,7 +18,7 @@ cd "$(mktemp -d)" || exit 1
 expect() {
 	status=$1 text=$2
 	shift 2
-	timeout 60 "$@" 2>said >/dev/null </dev/null
+	timeout 300 "$@" 2>said >/dev/null </dev/null
 	got=$?
 	[ "$got" -eq "$status" ] || { echo "$*: exit status $got, not $status"; cat said; return 1; }
 	[ "$(cat said)" = "${text:+trapstat: $text}" ] || { echo "$*: says"; cat said; return 1; }
@@ -43,6 +43,12 @@ clean() {
 	no_programs
 }
 lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+# go_on NUMBER PID...: when trapstat has written so many intervals to json, or never will
+go_on() {
+	wait_for lines json "$1"
+	shift
+	kill -s CONT "$@"
+}
 # is_counting PID: by BPF or a histogram
 is_counting() {
 	find "/proc/$1/fd" -lname 'anon_inode:bpf*link*' 2>/dev/null | grep -q . ||
