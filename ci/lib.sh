@@ -201,10 +201,23 @@ pinned() {
 		die "npm cannot get ${2#"$root"/}: $(reason "$log") ($log)"
 }
 
+# test_modules KERNEL DIR NAME...: those modules, built for KERNEL, are in DIR
+test_modules() (
+	kernel=$1 to=$2
+	shift 2
+	lock	# they are built where their source is
+	cd "$root/selftests/invasive/test_modules" || exit
+	old_modules . "$kernel"
+	make -s KDIR="$kernel" modules >>"$log" 2>&1 || die "no module: $(reason "$log") ($log)"
+	cp "$@" "$to/"
+)
+# old_modules DIR KERNEL: removes those of an older one, as their type information is not of this one
+old_modules() { find "$1" -name '*.ko' ! -newer "$2/vmlinux" -delete; }
+
 # $demo: the trace of "make demo"; $log has what is said if it has to be made.
 demo_trace() {
 	demo=$build/demo/trace.dat
-	[ -s "$demo" ] || "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
+	[ -s "$demo" ] || ARCH='' "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
 }
 
 # The time and the last line of LOG, once a second, on the terminal.

@@ -25,8 +25,7 @@ install_selftests() {
 		mkdir -p "$out/${dir##*/}" "$installed/${dir##*/}"
 		(
 			lock	# modules are built where their source is
-			# Their type information is that of one kernel.
-			find "$dir" -name '*.ko' ! -newer "$kernel/vmlinux" -delete
+			old_modules "$dir" "$kernel"
 			selftests "$dir" install >>"$log" 2>&1 || die "does not build: $log"
 		)
 		list="$list$(selftests "$dir" emit_tests 2>>"$log")

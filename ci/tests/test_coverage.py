@@ -1,7 +1,10 @@
 """ci/coverage/report: logs in, cells and sections of the page out"""
 import contextlib
 import io
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
 from program import load
 
@@ -13,6 +16,13 @@ def read(*lines):
 
 
 class Tests(unittest.TestCase):
+    def test_double_fault_missing(self):
+        with tempfile.TemporaryDirectory() as logs, mock.patch.object(report, "LOGS", Path(logs)):
+            (Path(logs) / "kselftest-i386-bochs.log").write_text("tests")
+            self.assertEqual(report.logs_of("i386-bochs"), [])
+            (Path(logs) / "ci-doublefault-i386-bochs.log").write_text("doublefault")
+            self.assertEqual(report.logs_of("i386-bochs"), ["tests", "doublefault"])
+
     def test_mode_and_vector(self):
         for test, program, cell in (
                 ("trap.gp_umip.recorded", "trap_test", ("user", "#GP")),
