@@ -24,8 +24,8 @@ static bool disturbing(void)
 }
 
 /*
- * After each disturbance. On a slow kernel it takes longer, until PER_MS are raised: the
- * threads would be disturbed all the time, and raise nothing.
+ * After each disturbance. On a slow kernel it takes longer, until PER_MS are raised:
+ * otherwise the threads would be disturbed all the time, and raise nothing.
  */
 static void pause_ms(unsigned int which, int ms)
 {
