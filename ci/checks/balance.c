@@ -9,7 +9,8 @@
  * NAME=NUMBER:
  *
  * pairs      entries with their exits
- * before     exits of exceptions that were raised before the first record
+ * before     exits of exceptions that were raised before the first entry of their kind, as
+ *            trace-cmd switches on one event after the other
  * open       entries without an exit: the recording ended first, or the handler did not return
  * unpaired   other records without their counterpart
  * mm_faults  page faults without an exception
@@ -31,7 +32,7 @@ struct buffer {
 	struct traps_format	*format;
 	struct traps_pairing	*pairing;
 	struct tep_event	*fork;
-	uint64_t		first;		/* time of a record */
+	uint64_t		first[TRAPS_TYPES];	/* time of the first entry */
 	bool			at_end;
 };
 
@@ -55,6 +56,7 @@ static void complain(const char *what, const struct traps_event *e)
 static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
 {
 	struct buffer *buffer = arg;
+	uint64_t first = exit ? buffer->first[exit->type - 1] : 0;
 
 	if (entry && exit)
 		pairs++;
@@ -62,7 +64,7 @@ static void on_pair(const struct traps_event *entry, const struct traps_event *e
 		open_entries++;
 	else if (entry)
 		complain("no exit", entry);
-	else if (exit->ts - exit->duration <= buffer->first)
+	else if (!first || exit->ts - exit->duration <= first)
 		before++;
 	else
 		complain("no entry", exit);
@@ -74,6 +76,8 @@ static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
 
 	if ((mm_fault || e->type == TRAPS_PAGE_FAULT_EXIT) && created[e->pid] && e->result <= MAJOR)
 		faults[e->result]++;
+	if (traps_is_entry(e) && !buffer->first[e->type])
+		buffer->first[e->type] = e->ts;
 	if (mm_fault)
 		mm_faults++;
 	else if (traps_pairing_add(buffer->pairing, e))
@@ -97,8 +101,6 @@ static int on_event(struct tracecmd_input *handle, struct tep_record *record, in
 
 	(void)handle;
 	(void)cpu;
-	if (!buffer->first)
-		buffer->first = record->ts;
 	if (traps_read(buffer->format, record, &e)) {
 		on_traps_event(buffer, &e);
 	} else if (buffer->fork && tep_data_type(buffer->tep, record) == buffer->fork->id) {

@@ -42,3 +42,41 @@ class Tests(unittest.TestCase):
         page = (self.root / "Documentation/mutants.md").read_text()
         self.assertIn("**Of 3 defects 1 are killed**, and 2 have not been run. "
                       "Equivalent to the original, and not counted: 1.", page)
+
+
+class Sources(unittest.TestCase):
+    FILES = {
+        "a/a_test.c": '#include "trace.h"\n',
+        "a/b_test.c": '#include "trace.h"\n#include "memory.h"\n',
+        "a/trace.h": '#include "memory.h"\n',
+        "a/trace.c": "",
+        "a/memory.h": "",
+        "a/other.c": "",
+        "t/names": '. "$(dirname "$0")/lib.sh"; cases\n',
+        "t/cases": "",
+        "t/lib.sh": '"$here/lie"\n',
+        "t/lie": "",
+    }
+
+    def setUp(self):
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name, text in self.FILES.items():
+            (self.root / name).parent.mkdir(exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def sources(self, *names):
+        sums = subprocess.run(["sha256sum", *self.FILES], check=True, cwd=self.root,
+                              stdout=subprocess.PIPE).stdout
+        made_of = subprocess.run([ROOT / "ci/mutants/sources", *names], check=True, input=sums,
+                                 cwd=self.root, stdout=subprocess.PIPE).stdout.decode()
+        return sorted(line.split()[1] for line in made_of.splitlines())
+
+    def test_headers(self):
+        self.assertEqual(["a/a_test.c", "a/memory.h", "a/trace.c", "a/trace.h"],
+                         self.sources("a_test"))
+
+    def test_scripts(self):
+        self.assertEqual(["t/lib.sh", "t/lie", "t/names"], self.sources("names"))
+
+    def test_unknown(self):
+        self.assertEqual([], self.sources("boot"))
