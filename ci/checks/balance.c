@@ -10,7 +10,7 @@
  *
  * pairs      entries with their exits
  * before     exits of exceptions that were raised before the first entry of their kind, as
- *            trace-cmd switches on one event after the other
+ *            trace-cmd switches on one event after the other; if there is none, they are unpaired
  * open       entries without an exit: the recording ended first, or the handler did not return
  * unpaired   other records without their counterpart
  * mm_faults  page faults without an exception
@@ -33,6 +33,7 @@ struct buffer {
 	struct traps_pairing	*pairing;
 	struct tep_event	*fork;
 	uint64_t		first[TRAPS_TYPES];	/* time of the first entry */
+	uint64_t		orphans[TRAPS_TYPES];	/* exits before that */
 	bool			at_end;
 };
 
@@ -65,7 +66,7 @@ static void on_pair(const struct traps_event *entry, const struct traps_event *e
 	else if (entry)
 		complain("no exit", entry);
 	else if (!first || exit->ts - exit->duration <= first)
-		before++;
+		buffer->orphans[exit->type - 1]++;
 	else
 		complain("no entry", exit);
 }
@@ -129,6 +130,7 @@ static void read_buffer(struct tracecmd_input *handle)
 {
 	struct buffer buffer = { .tep = tracecmd_get_tep(handle) };
 	const char *missing;
+	int type;
 
 	buffer.format = traps_format_new(buffer.tep, &missing);
 	buffer.pairing = traps_pairing_new(on_pair, &buffer);
@@ -140,6 +142,11 @@ static void read_buffer(struct tracecmd_input *handle)
 		die("cannot read all events");
 	buffer.at_end = true;
 	traps_pairing_end(buffer.pairing);
+	for (type = 0; type < TRAPS_TYPES; type++)
+		if (buffer.first[type])
+			before += buffer.orphans[type];
+		else
+			unpaired += buffer.orphans[type];
 	traps_pairing_free(buffer.pairing);
 	traps_format_free(buffer.format);
 }
