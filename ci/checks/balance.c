@@ -9,8 +9,8 @@
  * NAME=NUMBER:
  *
  * pairs      entries with their exits
- * before     exits of exceptions that were raised before the first entry of their kind, as
- *            trace-cmd switches on one event after the other; if there is none, they are unpaired
+ * before     exits of exceptions that were raised before the first entry of their kind, and
+ *            entries before the first exit, as one event is switched on after the other
  * open       entries without an exit: the recording ended first, or the handler did not return
  * unpaired   other records without their counterpart
  * mm_faults  page faults without an exception
@@ -32,10 +32,16 @@ struct buffer {
 	struct traps_format	*format;
 	struct traps_pairing	*pairing;
 	struct tep_event	*fork;
-	uint64_t		first[TRAPS_TYPES];	/* time of the first entry */
-	uint64_t		orphans[TRAPS_TYPES];	/* exits before that */
+	uint64_t		first[TRAPS_TYPES];	/* time of the first event */
+	uint64_t		early[TRAPS_TYPES];	/* those before the first counterpart */
 	bool			at_end;
 };
+
+/* The counterpart of entries and exits in enum traps_type */
+static unsigned int counterpart(unsigned int type)
+{
+	return type ^ 1;
+}
 
 static uint64_t pairs, before, open_entries, unpaired, mm_faults, lost, faults[MAJOR + 1];
 static bool created[PIDS];
@@ -57,18 +63,17 @@ static void complain(const char *what, const struct traps_event *e)
 static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
 {
 	struct buffer *buffer = arg;
-	uint64_t first = exit ? buffer->first[exit->type - 1] : 0;
+	const struct traps_event *e = entry ? entry : exit;
+	uint64_t first = buffer->first[counterpart(e->type)];
 
 	if (entry && exit)
 		pairs++;
 	else if (entry && buffer->at_end)
 		open_entries++;
-	else if (entry)
-		complain("no exit", entry);
-	else if (!first || exit->ts - exit->duration <= first)
-		buffer->orphans[exit->type - 1]++;
+	else if (!first || e->ts - e->duration <= first)
+		buffer->early[e->type]++;
 	else
-		complain("no entry", exit);
+		complain(entry ? "no exit" : "no entry", e);
 }
 
 static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
@@ -77,7 +82,7 @@ static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
 
 	if ((mm_fault || e->type == TRAPS_PAGE_FAULT_EXIT) && created[e->pid] && e->result <= MAJOR)
 		faults[e->result]++;
-	if (traps_is_entry(e) && !buffer->first[e->type])
+	if (!buffer->first[e->type])
 		buffer->first[e->type] = e->ts;
 	if (mm_fault)
 		mm_faults++;
@@ -130,7 +135,7 @@ static void read_buffer(struct tracecmd_input *handle)
 {
 	struct buffer buffer = { .tep = tracecmd_get_tep(handle) };
 	const char *missing;
-	int type;
+	unsigned int type;
 
 	buffer.format = traps_format_new(buffer.tep, &missing);
 	buffer.pairing = traps_pairing_new(on_pair, &buffer);
@@ -142,11 +147,15 @@ static void read_buffer(struct tracecmd_input *handle)
 		die("cannot read all events");
 	buffer.at_end = true;
 	traps_pairing_end(buffer.pairing);
-	for (type = 0; type < TRAPS_TYPES; type++)
-		if (buffer.first[type])
-			before += buffer.orphans[type];
-		else
-			unpaired += buffer.orphans[type];
+	for (type = 0; type < TRAPS_MM_FAULT; type++) {
+		if (buffer.first[counterpart(type)]) {
+			before += buffer.early[type];
+		} else if (buffer.early[type]) {
+			unpaired += buffer.early[type];
+			fprintf(stderr, "%s, but no %s\n", traps_event_name(type),
+				traps_event_name(counterpart(type)));
+		}
+	}
 	traps_pairing_free(buffer.pairing);
 	traps_format_free(buffer.format);
 }
