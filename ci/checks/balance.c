@@ -9,8 +9,7 @@
  * NAME=NUMBER:
  *
  * pairs      entries with their exits
- * before     exits of exceptions that were raised before the first entry of their kind, and
- *            entries before the first exit, as one event is switched on after the other
+ * before     exits of exceptions that were raised before the first entry of their kind
  * open       entries without an exit: the recording ended first, or the handler did not return
  * unpaired   other records without their counterpart
  * mm_faults  page faults without an exception
@@ -32,16 +31,10 @@ struct buffer {
 	struct traps_format	*format;
 	struct traps_pairing	*pairing;
 	struct tep_event	*fork;
-	uint64_t		first[TRAPS_TYPES];	/* time of the first event */
-	uint64_t		early[TRAPS_TYPES];	/* those before the first counterpart */
+	uint64_t		first[TRAPS_TYPES];	/* time of the first entry */
+	uint64_t		early[TRAPS_TYPES];	/* exits before that */
 	bool			at_end;
 };
-
-/* The counterpart of entries and exits in enum traps_type */
-static unsigned int counterpart(unsigned int type)
-{
-	return type ^ 1;
-}
 
 static uint64_t pairs, before, open_entries, unpaired, mm_faults, lost, faults[MAJOR + 1];
 static bool created[PIDS];
@@ -63,17 +56,19 @@ static void complain(const char *what, const struct traps_event *e)
 static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
 {
 	struct buffer *buffer = arg;
-	const struct traps_event *e = entry ? entry : exit;
-	uint64_t first = buffer->first[counterpart(e->type)];
+	enum traps_type kind = entry ? entry->type : exit->type - 1;
+	uint64_t first = buffer->first[kind];
 
 	if (entry && exit)
 		pairs++;
 	else if (entry && buffer->at_end)
 		open_entries++;
-	else if (!first || e->ts - e->duration <= first)
-		buffer->early[e->type]++;
+	else if (entry)
+		complain("no exit", entry);
+	else if (!first || exit->ts - exit->duration <= first)
+		buffer->early[kind]++;
 	else
-		complain(entry ? "no exit" : "no entry", e);
+		complain("no entry", exit);
 }
 
 static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
@@ -82,7 +77,7 @@ static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
 
 	if ((mm_fault || e->type == TRAPS_PAGE_FAULT_EXIT) && created[e->pid] && e->result <= MAJOR)
 		faults[e->result]++;
-	if (!buffer->first[e->type])
+	if (traps_is_entry(e) && !buffer->first[e->type])
 		buffer->first[e->type] = e->ts;
 	if (mm_fault)
 		mm_faults++;
@@ -147,13 +142,12 @@ static void read_buffer(struct tracecmd_input *handle)
 		die("cannot read all events");
 	buffer.at_end = true;
 	traps_pairing_end(buffer.pairing);
-	for (type = 0; type < TRAPS_MM_FAULT; type++) {
-		if (buffer.first[counterpart(type)]) {
+	for (type = 0; type < TRAPS_TYPES; type++) {
+		if (buffer.first[type]) {
 			before += buffer.early[type];
 		} else if (buffer.early[type]) {
 			unpaired += buffer.early[type];
-			fprintf(stderr, "%s, but no %s\n", traps_event_name(type),
-				traps_event_name(counterpart(type)));
+			fprintf(stderr, "exits, but no %s\n", traps_event_name(type));
 		}
 	}
 	traps_pairing_free(buffer.pairing);
