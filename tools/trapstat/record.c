@@ -43,22 +43,22 @@ static bool copy_symbols(const char *path)
 	free(line);
 	if (from)
 		fclose(from);
-	if (to && (fclose(to) || !copied)) {
-		unlink(path);
-		return false;
-	}
-	return copied;
+	return !(to && fclose(to)) && copied;
 }
 
 /*
  * When a recording ends, trace-cmd copies /proc/kallsyms, and fails if that changes meanwhile, as
- * each BPF program changes it. So trace-cmd sees a copy there.
+ * each BPF program changes it. So trace-cmd sees a copy there, in memory that only it has mounted.
+ * It fails as well if the copy was unlinked on a filesystem that then has no attributes of it (9p).
  */
-static void replace_symbols(const char *copy)
+static void replace_symbols(void)
 {
-	if (!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		mount(copy, "/proc/kallsyms", NULL, MS_BIND, NULL);
-	unlink(copy);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("trapstat", "/sys", "tmpfs", 0, NULL))
+		return;
+	if (copy_symbols("/sys/kallsyms"))
+		mount("/sys/kallsyms", "/proc/kallsyms", NULL, MS_BIND, NULL);
+	umount2("/sys", MNT_DETACH);
 }
 
 /*
@@ -67,13 +67,9 @@ static void replace_symbols(const char *copy)
  */
 static void run(char **argv, int lock)
 {
-	char *symbols = print_string("%s.kallsyms.%d.trapstat", target, getpid());
 	int null = open("/dev/null", O_RDWR);
 
-	unlink(symbols);	/* of a killed run with this PID */
-	if (copy_symbols(symbols))
-		replace_symbols(symbols);
-	free(symbols);
+	replace_symbols();
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	restore_signals();
@@ -130,7 +126,10 @@ static char *part_of(long cpu)
 	return print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
 }
 
-/* The bytes that are in files. Not the same while trace-cmd works */
+/*
+ * The bytes that are in files. Not the same while trace-cmd works. 9p that caches what is written
+ * (cache=mmap) loses some of it when another process has a look, so that is not often.
+ */
 static long long written(void)
 {
 	long cpu = sysconf(_SC_NPROCESSORS_CONF);
@@ -292,7 +291,7 @@ void record_failed(void)
 }
 
 /* trace-cmd succeeds if the disk fills up while it writes the events: these are not there. */
-static bool is_complete(void)
+static bool has_events(void)
 {
 	struct tracecmd_input *top, *events = NULL;
 
@@ -306,6 +305,17 @@ static bool is_complete(void)
 	if (top)
 		tracecmd_close(top);
 	return events;
+}
+
+/* A child looks at the file, because libtracecmd crashes on some that are not complete. */
+static bool is_complete(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(!has_events());
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
 /* Returns whether the file has all events. */

@@ -234,7 +234,7 @@ int end_child(pid_t pid, int signal, double patience, long long (*progress)(void
 	int status = 0;
 
 	for (kill(pid, signal); !waitpid(pid, &status, WNOHANG); sleep_ms(100)) {
-		if (progress)
+		if (progress && clock_now() > deadline)
 			now = progress();
 		if (now != before)
 			deadline = clock_now() + patience;
