@@ -15,17 +15,19 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <trace-cmd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
-#define HANGS	30	/* s: trace-cmd is killed that writes nothing so long */
+#define HANGS	30	/* s: trace-cmd is killed that does nothing so long */
 
 static struct tracefs_instance *instance;
 static pid_t recorder;		/* and its process group: a child of it for each CPU */
 static int ends = -1;		/* an epoll of their pidfds */
+static long long cpu_ns;	/* that they have used */
 static char *file;		/* that of -o, which may be a link to it */
 static char *target;		/* what trace-cmd writes: beside @file if that was there before */
 
@@ -53,7 +55,7 @@ static bool copy_symbols(const char *path)
  */
 static void replace_symbols(void)
 {
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) ||
 	    mount("trapstat", "/sys", "tmpfs", 0, NULL))
 		return;
 	if (copy_symbols("/sys/kallsyms"))
@@ -126,24 +128,24 @@ static char *part_of(long cpu)
 	return print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
 }
 
-/*
- * The bytes that are in files. Not the same while trace-cmd works. 9p that caches what is written
- * (cache=mmap) loses some of it when another process has a look, so that is not often.
- */
-static long long written(void)
+static void add_cpu_time(pid_t pid)
 {
-	long cpu = sysconf(_SC_NPROCESSORS_CONF);
-	struct stat stat_of;
-	long long sum;
-	char *path;
+	struct timespec time;
+	clockid_t clock;
 
-	sum = stat(target, &stat_of) ? 0 : stat_of.st_size;
-	while (cpu--) {
-		path = part_of(cpu);
-		sum += stat(path, &stat_of) ? 0 : stat_of.st_size;
-		free(path);
-	}
-	return sum;
+	if (!clock_getcpuclockid(pid, &clock) && !clock_gettime(clock, &time))
+		cpu_ns += time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/*
+ * The same as before if trace-cmd hangs. The size of its files would not be better: a look at a
+ * file makes 9p with cache=mmap lose what is being written.
+ */
+static long long cpu_time(void)
+{
+	cpu_ns = 0;
+	tasks_each(&recorder, 1, add_cpu_time);
+	return cpu_ns;
 }
 
 /* What trace-cmd leaves if it fails: its children, which keep the instance, and files */
@@ -313,9 +315,17 @@ static bool is_complete(void)
 	pid_t pid = fork();
 	int status;
 
-	if (!pid)
+	if (pid < 0)
+		return has_events();
+	if (!pid) {
+		signal(SIGSEGV, _exit);
+		signal(SIGBUS, _exit);
+		signal(SIGABRT, _exit);
 		_exit(!has_events());
-	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+	}
+	status = end_child(pid, 0, HANGS, NULL);
+	/* one that was killed could not tell */
+	return WIFSIGNALED(status) || !WEXITSTATUS(status);
 }
 
 /* Returns whether the file has all events. */
@@ -329,7 +339,7 @@ bool record_stop(void)
 	/* before trace-cmd ends, because it then removes the instance */
 	tracefs_trace_off(instance);
 	lost = lost_events();
-	status = end_child(recorder, SIGINT, HANGS, written);
+	status = end_child(recorder, SIGINT, HANGS, cpu_time);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !is_complete()) {
 		fail(status);
 		return false;

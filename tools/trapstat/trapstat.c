@@ -224,23 +224,25 @@ bool sleep_ms(unsigned int ms)
 }
 
 /*
- * End @pid by @signal. Another signal to trapstat, or @patience seconds in which @progress stays
- * the same, end it by SIGKILL. Returns its status.
+ * End @pid by @signal. Another signal to trapstat ends it by SIGKILL, and so does the end of
+ * @patience seconds in which @progress stayed the same. Returns its status.
  */
 int end_child(pid_t pid, int signal, double patience, long long (*progress)(void))
 {
 	double begin = clock_now(), deadline = begin + patience;
-	long long before = 0, now = 0;
+	long long before = progress ? progress() : 0, now;
 	int status = 0;
 
 	for (kill(pid, signal); !waitpid(pid, &status, WNOHANG); sleep_ms(100)) {
-		if (progress && clock_now() > deadline)
-			now = progress();
-		if (now != before)
-			deadline = clock_now() + patience;
-		before = now;
-		if (clock_now() > deadline || signaled_at > begin + TOGETHER)
+		if (signaled_at > begin + TOGETHER)
 			kill(pid, SIGKILL);
+		if (clock_now() < deadline)
+			continue;
+		now = progress ? progress() : before;
+		if (now == before)
+			kill(pid, SIGKILL);
+		before = now;
+		deadline += patience;
 	}
 	return status;
 }
