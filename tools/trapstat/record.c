@@ -15,19 +15,17 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <trace-cmd.h>
 #include <tracefs.h>
 #include "trapstat.h"
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
-#define HANGS	30	/* s: trace-cmd is killed that does nothing so long */
+#define HANGS	30	/* s: who uses no CPU so long is killed */
 
 static struct tracefs_instance *instance;
 static pid_t recorder;		/* and its process group: a child of it for each CPU */
 static int ends = -1;		/* an epoll of their pidfds */
-static long long cpu_ns;	/* that they have used */
 static char *file;		/* that of -o, which may be a link to it */
 static char *target;		/* what trace-cmd writes: beside @file if that was there before */
 
@@ -126,26 +124,6 @@ static void choose_target(void)
 static char *part_of(long cpu)
 {
 	return print_string("%s.%s.cpu%ld", target, tracefs_instance_get_name(instance), cpu);
-}
-
-static void add_cpu_time(pid_t pid)
-{
-	struct timespec time;
-	clockid_t clock;
-
-	if (!clock_getcpuclockid(pid, &clock) && !clock_gettime(clock, &time))
-		cpu_ns += time.tv_sec * 1000000000LL + time.tv_nsec;
-}
-
-/*
- * The same as before if trace-cmd hangs. The size of its files would not be better: a look at a
- * file makes 9p with cache=mmap lose what is being written.
- */
-static long long cpu_time(void)
-{
-	cpu_ns = 0;
-	tasks_each(&recorder, 1, add_cpu_time);
-	return cpu_ns;
 }
 
 /* What trace-cmd leaves if it fails: its children, which keep the instance, and files */
@@ -309,42 +287,52 @@ static bool has_events(void)
 	return events;
 }
 
-/* A child looks at the file, because libtracecmd crashes on some that are not complete. */
-static bool is_complete(void)
+/*
+ * A child looks at the file, because libtracecmd crashes on some that are not complete. Returns its
+ * status, or SIGKILL.
+ */
+static int look(void)
 {
 	pid_t pid = fork();
-	int status;
 
 	if (pid < 0)
-		return has_events();
+		return SIGKILL;
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		signal(SIGSEGV, _exit);
 		signal(SIGBUS, _exit);
 		signal(SIGABRT, _exit);
+		signal(SIGFPE, _exit);
 		_exit(!has_events());
 	}
-	status = end_child(pid, 0, HANGS, NULL);
-	/* one that was killed could not tell */
-	return WIFSIGNALED(status) || !WEXITSTATUS(status);
+	return end_child(pid, 0, HANGS, true);
 }
 
 /* Returns whether the file has all events. */
 bool record_stop(void)
 {
 	unsigned long long lost;
-	int status;
+	int status, seen = 0;
 
 	if (!recorder)
 		return true;
 	/* before trace-cmd ends, because it then removes the instance */
 	tracefs_trace_off(instance);
 	lost = lost_events();
-	status = end_child(recorder, SIGINT, HANGS, cpu_time);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) || !is_complete()) {
+	/* A look at its files is no way to know that it works: 9p with cache=mmap then loses data. */
+	status = end_child(recorder, SIGINT, HANGS, true);
+	if (!status)
+		seen = look();
+	if (status || (seen && seen != SIGKILL)) {
 		fail(status);
 		return false;
 	}
 	recorder = 0;
+	if (seen) {
+		note("%s: it may lack events, as it could not be read again: it is %s",
+		     options.record, target);
+		return false;
+	}
 	if (target != file && rename(target, file)) {
 		note("%s: %s: the recording is %s", file, strerror(errno), target);
 		return false;

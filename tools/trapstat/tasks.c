@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "trapstat.h"
 
@@ -177,6 +178,26 @@ void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid))
 	while (found)
 		task_threads(all[--found], call);
 	free(all);
+}
+
+static long long cpu_ns;
+
+static void add_cpu(pid_t tid)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	/* only those of whole processes can be read */
+	if (!clock_getcpuclockid(tid, &clock) && !clock_gettime(clock, &time))
+		cpu_ns += time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* The CPU time of a process and its children, in ns, without those that have ended */
+long long tasks_cpu(pid_t pid)
+{
+	cpu_ns = 0;
+	tasks_each(&pid, 1, add_cpu);
+	return cpu_ns;
 }
 
 static struct names {

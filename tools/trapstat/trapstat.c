@@ -196,7 +196,7 @@ static void clean_up(void)
 		return;
 	screen_close();
 	if (child)	/* one that waits for command_go() blocks signals */
-		end_child(child, child_runs ? SIGTERM : SIGKILL, GRACE, NULL);
+		end_child(child, child_runs ? SIGTERM : SIGKILL, GRACE, false);
 	child = 0;
 	record_stop();
 	bpf_stop();
@@ -224,25 +224,26 @@ bool sleep_ms(unsigned int ms)
 }
 
 /*
- * End @pid by @signal. Another signal to trapstat ends it by SIGKILL, and so does the end of
- * @patience seconds in which @progress stayed the same. Returns its status.
+ * End @pid by @signal. Another signal to trapstat ends it by SIGKILL, and so do @patience seconds;
+ * if it @works, only those count since it last used CPU. Returns its status.
  */
-int end_child(pid_t pid, int signal, double patience, long long (*progress)(void))
+int end_child(pid_t pid, int signal, double patience, bool works)
 {
-	double begin = clock_now(), deadline = begin + patience;
-	long long before = progress ? progress() : 0, now;
+	double begin = clock_now(), deadline = begin + patience, look_at = begin, now;
+	long long cpu, before = 0;
 	int status = 0;
 
 	for (kill(pid, signal); !waitpid(pid, &status, WNOHANG); sleep_ms(100)) {
-		if (signaled_at > begin + TOGETHER)
+		now = clock_now();
+		if (works && now >= look_at) {
+			cpu = tasks_cpu(pid);
+			if (cpu != before)
+				deadline = now + patience;
+			before = cpu;
+			look_at = now + 1;
+		}
+		if (now > deadline || signaled_at > begin + TOGETHER)
 			kill(pid, SIGKILL);
-		if (clock_now() < deadline)
-			continue;
-		now = progress ? progress() : before;
-		if (now == before)
-			kill(pid, SIGKILL);
-		before = now;
-		deadline += patience;
 	}
 	return status;
 }
@@ -538,7 +539,7 @@ static int run_command(const sigset_t *waiting)
 	child_runs = true;
 	ret = run_reports(waiting);
 	/* it has ended, or the pipe was closed */
-	status = end_child(child, SIGTERM, GRACE, NULL);
+	status = end_child(child, SIGTERM, GRACE, false);
 	child = 0;
 	if (WIFSIGNALED(status))
 		return 128 + WTERMSIG(status);

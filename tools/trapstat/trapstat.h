@@ -201,7 +201,7 @@ char *flags_name(unsigned int flags);
 double clock_now(void);		/* CLOCK_MONOTONIC, s */
 void restore_signals(void);
 bool sleep_ms(unsigned int ms);
-int end_child(pid_t pid, int signal, double patience, long long (*progress)(void));
+int end_child(pid_t pid, int signal, double patience, bool works);
 void end_if_signaled(void);
 void write_begins(void);
 void write_ends(void);
@@ -237,6 +237,7 @@ void tasks_open(const pid_t *pids, size_t nr);
 size_t tasks_poll(struct pollfd *fds, size_t nr);
 bool tasks_ended(void);
 void tasks_each(const pid_t *pids, size_t nr, void (*call)(pid_t tid));
+long long tasks_cpu(pid_t pid);
 char *task_user(uid_t uid);
 char *task_comm(pid_t pid);
 pid_t task_process(pid_t tid);
