@@ -21,7 +21,7 @@
 #include "trapstat.h"
 
 #define TRIES	3000	/* of 10 ms: an emulated machine is slow */
-#define HANGS	30	/* s: who uses no CPU so long is killed */
+#define HANGS	30	/* s: a child that uses no CPU so long is killed */
 
 static struct tracefs_instance *instance;
 static pid_t recorder;		/* and its process group: a child of it for each CPU */
@@ -48,8 +48,8 @@ static bool copy_symbols(const char *path)
 
 /*
  * When a recording ends, trace-cmd copies /proc/kallsyms, and fails if that changes meanwhile, as
- * each BPF program changes it. So trace-cmd sees a copy there, in memory that only it has mounted.
- * It fails as well if the copy was unlinked on a filesystem that then has no attributes of it (9p).
+ * each BPF program changes it. So trace-cmd sees a copy there, in memory that only it has mounted:
+ * of a copy on 9p that was unlinked, it could not tell the size.
  */
 static void replace_symbols(void)
 {
@@ -289,7 +289,7 @@ static bool has_events(void)
 
 /*
  * A child looks at the file, because libtracecmd crashes on some that are not complete. Returns its
- * status, or SIGKILL.
+ * status, which is SIGKILL if it could not look.
  */
 static int look(void)
 {
