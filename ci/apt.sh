@@ -16,18 +16,26 @@ own_apt() {
 		-o Acquire::Languages=none -o Acquire::Check-Valid-Until=false "$@"
 }
 
-# The archive that has the suite, or else the one this system is installed from;
-# before the first apt-get update there is no release info.
+# site_of NAME: the archive that has this suite or codename; before the first apt-get
+# update there is no release info.
 # shellcheck disable=SC2016 # apt expands these
-mirror() {
-	for codename in "$suite" "$(. /etc/os-release && echo "$VERSION_CODENAME")"; do
-		for info in --release-info --no-release-info; do
-			apt-get indextargets "$info" 'Created-By: Packages' \
-				--format '$(SITE) $(RELEASE) $(CODENAME)' |
-				awk -v c="$codename" '$2 == c || $3 == c { print $1; exit }'
-		done
+site_of() {
+	for info in --release-info --no-release-info; do
+		apt-get indextargets "$info" 'Created-By: Packages' \
+			--format '$(SITE) $(RELEASE) $(CODENAME)' |
+			awk -v c="$1" '$2 == c || $3 == c { print $1; exit }'
 	done | head -n 1
 }
+
+# The archive that has the suite, or else the one this system is installed from; that of
+# security updates is beside it.
+mirror() {
+	site_of "$suite" | grep . || case $suite in
+	*-security) site_of "$(codename)" | sed 's|/*$|-security|' ;;
+	*) site_of "$(codename)" ;;
+	esac
+}
+codename() { (. /etc/os-release && echo "$VERSION_CODENAME"); }
 
 update() {
 	site=$(mirror)

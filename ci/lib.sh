@@ -214,10 +214,11 @@ test_modules() (
 # old_modules DIR KERNEL: removes those of an older one, as their type information is not of this one
 old_modules() { find "$1" -name '*.ko' ! -newer "$2/vmlinux" -delete; }
 
-# $demo: the trace of "make demo"; $log has what is said if it has to be made.
+# $demo: the trace of "make demo" with this kernel; $log has what is said if it has to be made.
 demo_trace() {
 	demo=$build/demo/trace.dat
-	[ -s "$demo" ] || ARCH='' "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
+	trace-cmd report --uname -i "$demo" 2>/dev/null | grep -q " $v\." ||
+		ARCH='' "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
 }
 
 # The time and the last line of LOG, once a second, on the terminal.
