@@ -46,11 +46,13 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void complain(const char *what, const struct traps_event *e)
+/* @first: when the first entry of the kind was */
+static void complain(const char *what, const struct traps_event *e, uint64_t first)
 {
 	if (unpaired++ < 10)
-		fprintf(stderr, "%s: pid %d, CPU %u, vector %u, ip 0x%" PRIx64 ", at %" PRIu64 "\n",
-			what, e->pid, e->cpu, e->vector, e->ip, e->ts);
+		fprintf(stderr, "%s: pid %d, CPU %u, vector %u, ip 0x%" PRIx64 ", at %" PRIu64
+			", of %" PRIu64 " ns, first entry at %" PRIu64 "\n",
+			what, e->pid, e->cpu, e->vector, e->ip, e->ts, e->duration, first);
 }
 
 static void on_pair(const struct traps_event *entry, const struct traps_event *exit, void *arg)
@@ -64,11 +66,11 @@ static void on_pair(const struct traps_event *entry, const struct traps_event *e
 	else if (entry && buffer->at_end)
 		open_entries++;
 	else if (entry)
-		complain("no exit", entry);
+		complain("no exit", entry, first);
 	else if (!first || exit->ts - exit->duration <= first)
 		buffer->early[kind]++;
 	else
-		complain("no entry", exit);
+		complain("no entry", exit, first);
 }
 
 static void on_traps_event(struct buffer *buffer, const struct traps_event *e)
