@@ -124,12 +124,12 @@ warnings() {
 }
 
 # complaints CONSOLE [CHECK]: of the kernel, but for those that are known of CHECK
-complaints() { tr -d '\r' <"$1" | awk -v check="${2-}" -f "$root/ci/complaints.awk"; }
+complaints() { [ -r "$1" ] && tr -d '\r' <"$1" | awk -v check="${2-}" -f "$root/ci/complaints.awk"; }
 
 # no_complaints CONSOLE [CHECK]
 no_complaints() {
-	complaint=$(complaints "$@" | head -n 1)
-	[ -z "$complaint" ] || die "the kernel complains: $complaint (${1#"$root"/})"
+	complaints=$(complaints "$@") || die "cannot look for complaints of the kernel (${1#"$root"/})"
+	[ -z "$complaints" ] || die "the kernel complains: $(printf '%s\n' "$complaints" | head -n 1) (${1#"$root"/})"
 }
 
 # will_measure CONFIG: its kernel is built of the queue that is measured
