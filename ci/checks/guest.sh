@@ -26,11 +26,11 @@ check() {
 # stopped PID: by a signal
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 
+# wait_for CMD...: until CMD succeeds, for five minutes
 wait_for() {
-	tries=0
+	since=$(uptime)
 	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 1200 ] || { echo "waited in vain: $*"; return 1; }
+		[ $(($(uptime) - since)) -lt 300 ] || { echo "waited in vain: $*"; return 1; }
 		sleep 0.05
 	done
 }

@@ -3,6 +3,8 @@
  * owners.c - addresses that have one owner after the other, for test/names
  *
  * usage: owners reuse A B	maps 400 pages of A, touches and unmaps them; then one of B there
+ *        owners over A B	maps 400 pages of A, one of B over the first and one over the middle
+ *			one, and touches all
  *        owners move A	unmaps one page of A that it has touched, and 1000 that it has
  *			not; moves anonymous memory there, and touches it; waits for 3 s
  *        owners tid A B		has a child that touches 400 pages of A; then one with the same
@@ -102,6 +104,12 @@ int main(int argc, char **argv)
 		touch(start, 400);
 		munmap(start, 400 * PAGE);
 		touch(map(argv[3], start, 1), 1);
+		break;
+	case 'o':
+		start = map(argv[2], NULL, 400);
+		map(argv[3], start, 1);
+		map(argv[3], start + 200 * PAGE, 1);
+		touch(start, 400);
 		break;
 	case 'm':
 		start = map(argv[2], NULL, 1001);
