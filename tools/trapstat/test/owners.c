@@ -5,6 +5,7 @@
  * usage: owners reuse A B	maps 400 pages of A, touches and unmaps them; then one of B there
  *        owners over A B	maps 400 pages of A, one of B over the first and one over the middle
  *			one, and touches all
+ *        owners heir A B	maps 400 pages of A; has a child that maps B over them; touches them
  *        owners move A	unmaps one page of A that it has touched, and 1000 that it has
  *			not; moves anonymous memory there, and touches it; waits for 3 s
  *        owners tid A B		has a child that touches 400 pages of A; then one with the same
@@ -109,6 +110,11 @@ int main(int argc, char **argv)
 		start = map(argv[2], NULL, 400);
 		map(argv[3], start, 1);
 		map(argv[3], start + 200 * PAGE, 1);
+		touch(start, 400);
+		break;
+	case 'h':
+		start = map(argv[2], NULL, 400);
+		have_child(0, argv[3], start, 400);
 		touch(start, 400);
 		break;
 	case 'm':
