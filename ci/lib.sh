@@ -124,11 +124,14 @@ warnings() {
 }
 
 # complaints CONSOLE [CHECK]: of the kernel, but for those that are known of CHECK
-complaints() { [ -r "$1" ] && tr -d '\r' <"$1" | awk -v check="${2-}" -f "$root/ci/complaints.awk"; }
+complaints() {
+	[ -r "$1" ] || die "cannot look for complaints of the kernel (${1#"$root"/})"
+	tr -d '\r' <"$1" | awk -v check="${2-}" -f "$root/ci/complaints.awk"
+}
 
 # no_complaints CONSOLE [CHECK]
 no_complaints() {
-	complaints=$(complaints "$@") || die "cannot look for complaints of the kernel (${1#"$root"/})"
+	complaints=$(complaints "$@") || exit
 	[ -z "$complaints" ] || die "the kernel complains: $(printf '%s\n' "$complaints" | head -n 1) (${1#"$root"/})"
 }
 

@@ -112,3 +112,12 @@ survivor	tools/trapstat/b.c	trapstat -f cases	s{good}{harmless}	a rule	equivalen
 
     def test_code(self):
         self.assertEqual(2, self.outdated_by("tools/trapstat/a.c"))
+
+    def test_emulator_failed(self):
+        results = self.root / "ci/mutants/tools-results.tsv"
+        before = results.read_text()
+        (self.root / "ci/checks/trapstat").write_text(
+            "#!/bin/sh\necho 'ci/vm/boot: qemu failed: no memory'\necho 'a check fails'\nexit 1\n")
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.mutants("killed")
+        self.assertEqual(before, results.read_text())
