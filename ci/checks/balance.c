@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	handle = tracecmd_open(argv[1], 0);
 	if (!handle)
 		die("not a recording");
-	read_buffer(handle);
+	/* The top level last, as in tools/trapstat/recording.c */
 	for (nr = tracecmd_buffer_instances(handle); nr-- > 0; ) {
 		instance = tracecmd_buffer_instance_handle(handle, nr);
 		if (!instance)
@@ -177,6 +177,7 @@ int main(int argc, char **argv)
 		read_buffer(instance);
 		tracecmd_close(instance);
 	}
+	read_buffer(handle);
 	tracecmd_close(handle);
 	printf("pairs=%" PRIu64 " before=%" PRIu64 " open=%" PRIu64 " unpaired=%" PRIu64
 	       " mm_faults=%" PRIu64 " lost=%" PRIu64 " minor=%" PRIu64 " major=%" PRIu64 "\n",

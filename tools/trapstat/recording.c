@@ -274,13 +274,15 @@ uint64_t recording_first(struct recording *recording)
 	return first + 1;
 }
 
-/* Reads the instances, too, because trapstat -o records in one. */
+/*
+ * Reads the instances, too, because trapstat -o records in one. The top level comes last: the
+ * handle of an instance is a copy, whose callbacks of missed events libtracecmd calls, and frees.
+ */
 void recording_read(struct recording *recording, const struct reader *reader)
 {
 	struct tracecmd_input *instance;
 	int nr;
 
-	read_buffer(recording, recording->handle, reader);
 	for (nr = tracecmd_buffer_instances(recording->handle); nr-- > 0; ) {
 		instance = tracecmd_buffer_instance_handle(recording->handle, nr);
 		if (!instance)
@@ -288,6 +290,7 @@ void recording_read(struct recording *recording, const struct reader *reader)
 		read_buffer(recording, instance, reader);
 		tracecmd_close(instance);
 	}
+	read_buffer(recording, recording->handle, reader);
 }
 
 void recording_close(struct recording *recording)
