@@ -17,7 +17,7 @@ help:
 	@echo '  make check               the checks that CI runs'
 	@echo '  make check ARCH=arm64    the checks in an arm64 guest'
 	@echo '  make check-all           all checks: also gates, debug kernels, upstream suites, a storm'
-	@echo '  make check-all CONTINUE=1       without those that have passed with the same commit'
+	@echo '  make check-all CONTINUE=1       without those that have passed with the same files'
 	@echo '  make check-NAME          one of them'
 	@echo '  make checks              list them, with the time that each took here'
 	@echo

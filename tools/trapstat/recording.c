@@ -275,8 +275,9 @@ uint64_t recording_first(struct recording *recording)
 }
 
 /*
- * Reads the instances, too, because trapstat -o records in one. The top level comes last: the
- * handle of an instance is a copy, whose callbacks of missed events libtracecmd calls, and frees.
+ * Reads the instances, too, because trapstat -o records in one. The top level comes last, as the
+ * handle of an instance begins as a copy of the top level's: a callback for missed events that this
+ * has would be called for both and, since trace-cmd 3.2, freed twice.
  */
 void recording_read(struct recording *recording, const struct reader *reader)
 {
