@@ -85,9 +85,6 @@ queue_code() { code $(series "$1"); }
 # x86_code VERSION: without what is not built for x86
 x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 
-# x86_sum: of that code of $v, as it is built
-x86_sum() { (cd "$build/$v/linux" && x86_code "$v" | without_comments | cksum | cut -d ' ' -f 1); }
-
 # without_comments: the files that stdin names, one after the other, as words
 without_comments() {
 	xargs perl -0777 -pe 's{/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\])*")}{$1 // " "}gse; s/\s+/ /g'
@@ -133,27 +130,6 @@ complaints() {
 no_complaints() {
 	complaints=$(complaints "$@") || exit
 	[ -z "$complaints" ] || die "the kernel complains: $(printf '%s\n' "$complaints" | head -n 1) (${1#"$root"/})"
-}
-
-# will_measure CONFIG: its kernel is built of the queue that is measured
-will_measure() {
-	"$root/ci/kernel/build" "$v" "$1" >&2
-	queue=$(x86_sum)
-}
-
-# measured CHECK NAME: the lines "WHAT NUMBER" of stdin become its rows of ci/robustness.tsv,
-# which Documentation/robustness.md quotes; so does the sum of the code
-measured() {
-	[ "$queue" = "$(x86_sum)" ] || die "$1 $2: the queue was changed meanwhile"
-	(
-		flock 8
-		{
-			awk -F '\t' -v check="$1" -v name="$2" '$1 != check || $2 != name' "$root/ci/robustness.tsv"
-			(cat; echo "queue $queue") |
-				awk -v check="$1" -v name="$2" -v OFS='\t' '{ print check, name, $1, $2, $2 }'
-		} | sort >"$build/robustness.new"
-		mv "$build/robustness.new" "$root/ci/robustness.tsv"
-	) 8>"$build/robustness.lock"
 }
 
 # What compiles programs for the arm64 guest
