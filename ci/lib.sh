@@ -158,10 +158,9 @@ raise_of() {
 
 # balance FILE: build ci/checks/balance.c as FILE; $log has what gcc says.
 balance() {
-	tool trapstat
 	# shellcheck disable=SC2046 # arguments
 	gcc -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$root/tools/libtraps" -o "$1" "$root/ci/checks/balance.c" \
-		"$build/trapstat/libtraps/libtraps.a" $(pkg-config --cflags --libs libtracecmd libtraceevent) >>"$log" 2>&1 ||
+		"$root"/tools/libtraps/*.c $(pkg-config --cflags --libs libtracecmd libtraceevent) >>"$log" 2>&1 ||
 		die "balance does not build: $(reason "$log") ($log)"
 }
 
