@@ -1,4 +1,4 @@
-# The front door. "make" tells what there is.
+# "make" tells what there is.
 
 # The kernel: a directory in patches/.
 KERNEL ?= 7.3
