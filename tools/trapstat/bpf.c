@@ -172,7 +172,7 @@ void bpf_drain(struct sample *sample)
 
 	ring_buffer__consume(ring);
 	if (!options.table[TASKS] && !options.table[ADDRESSES] && !options.table[FROM]) {
-		maps_forget();
+		maps_next_period();
 		return;
 	}
 	sideband_read();
@@ -193,7 +193,7 @@ void bpf_drain(struct sample *sample)
 			add_key(sample, &keys[i], &counts[i]);
 		first = false;
 	} while (!ret);
-	maps_forget();
+	maps_next_period();
 }
 
 /* The durations of a bucket */

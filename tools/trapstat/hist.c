@@ -369,7 +369,7 @@ void hist_read(struct tracefs_instance *instance, struct sample *sample, bool la
 		if (hist->trigger && hist->before.nr > hist->entries / 4 * 3)
 			replace(instance, hist, sample);
 	}
-	maps_forget();
+	maps_next_period();
 }
 
 /* The instance has gone; hist_start() may follow. */

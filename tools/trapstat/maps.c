@@ -736,7 +736,7 @@ void maps_read_running(void)
 	}
 	if (dir)
 		closedir(dir);
-	maps_forget();
+	maps_next_period();
 }
 
 /* What ends from now on may be counted by the next report, too. */
@@ -746,10 +746,10 @@ void maps_period(void)
 }
 
 /*
- * Called after a report: forget what has gone before this period, unless a recording or another
- * thread needs it, that /proc was read, and inodes, which other files may get.
+ * Called after a report: begin a period, and forget what has gone before the last one, unless a
+ * recording or another thread needs it, that /proc was read, and inodes, which other files may get.
  */
-void maps_forget(void)
+void maps_next_period(void)
 {
 	struct task **at, *task;
 	unsigned int i;

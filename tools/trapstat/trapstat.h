@@ -309,7 +309,7 @@ void maps_rename(pid_t tid, const char *comm);
 void maps_add(pid_t pid, struct map *map, uint64_t time);
 void maps_read_running(void);
 void maps_period(void);
-void maps_forget(void);
+void maps_next_period(void);
 void maps_each(void (*call)(pid_t tid, pid_t owner, const struct map *map, size_t nr, void *data),
 	       void *data);
 const char *maps_comm(pid_t tid);
