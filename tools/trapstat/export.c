@@ -39,7 +39,6 @@ struct known {
 	struct known	*next;
 };
 
-static const struct export_format *format;
 static struct known *known[HASH];	/* tasks that have a track */
 static bool cpu_known[MAX_CPUS];
 static struct {
@@ -47,44 +46,6 @@ static struct {
 	pid_t	pid;
 } running[MAX_CPUS];
 static struct traps_pairing *pairing;
-
-static void text_field(const struct field_writer *to, const char *name, char *text)
-{
-	to->text(name, text);
-	free(text);
-}
-
-void export_fields(const struct traps_event *e, const struct field_writer *to)
-{
-	struct row row = { .pid = e->pid, .value = e->ip, .kernel = !e->user_mode };
-	const char *kind;
-	char *page;
-
-	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
-	to->number("vector", e->vector);
-	text_field(to, "error_code", error_code_name(e->vector, e->error_code));
-	to->address("ip", e->ip);
-	text_field(to, "raised by", symbol_of_ip(&row));
-	to->text("mode", e->user_mode ? "user" : "kernel");
-	if (e->vector == VECTOR_PF) {
-		row.value = e->address;
-		row.kernel = false;
-		page = name_of_page(&row, &kind);
-		to->address("address", e->address);
-		text_field(to, "at", page);
-		to->text("in", kind);
-	} else {
-		to->address("event_data", e->event_data);
-	}
-	if (!traps_is_entry(e)) {
-		to->text("result", result_name(e->result));
-		text_field(to, "flags", flags_name(e->flags));
-		to->number("duration_ns", e->duration);
-	}
-	to->number("cpu", e->cpu);
-	to->number("task", e->pid);
-	to->text("command", row.comm);
-}
 
 static struct track cpu_track(unsigned int cpu)
 {
@@ -103,7 +64,7 @@ static void write_slice(const struct slice *slice)
 	char *name = print_string("%s%s%s", vector_name(e->vector), ended ? " " : "",
 				  ended ? result_name(e->result) : "");
 
-	format->slice(&slice->track, slice->from, slice->to, name, e);
+	perfetto_slice(&slice->track, slice->from, slice->to, name, e);
 	free(name);
 }
 
@@ -172,7 +133,7 @@ static void name_cpu(unsigned int cpu)
 		return;
 	cpu_known[cpu] = true;
 	snprintf(name, sizeof(name), "cpu%u", cpu);
-	format->track(&track, name);
+	perfetto_track(&track, name);
 }
 
 static void name_task(const struct traps_event *e)
@@ -189,7 +150,7 @@ static void name_task(const struct traps_event *e)
 	(*link)->task = task;
 	(*link)->next = NULL;
 	snprintf(idle, sizeof(idle), "swapper/%u", task.cpu);
-	format->track(&task, task.pid ? recording_comm(task.pid) : idle);
+	perfetto_track(&task, task.pid ? recording_comm(task.pid) : idle);
 }
 
 struct switched {
@@ -244,7 +205,7 @@ static void write_entry(const struct traps_event *entry)
 	struct track track = task_track(entry);
 	char *name = print_string("%s: its end is not recorded", vector_name(entry->vector));
 
-	format->instant(&track, entry->ts, name, entry);
+	perfetto_instant(&track, entry->ts, name, entry);
 	free(name);
 }
 
@@ -310,8 +271,7 @@ static void on_switch(const struct task_switch *s)
 {
 	name_cpu(s->cpu);
 	switch_to(s->next, s->ts, s->cpu, true);
-	if (format->sched_switch)
-		format->sched_switch(s);
+	perfetto_switch(s);
 }
 
 static void on_missed(uint64_t ts, unsigned int cpu)
@@ -319,9 +279,8 @@ static void on_missed(uint64_t ts, unsigned int cpu)
 	struct track track = cpu_track(cpu);
 
 	name_cpu(cpu);
-	format->instant(&track, ts, "lost events", NULL);
-	if (format->lost)
-		format->lost(cpu);
+	perfetto_instant(&track, ts, "lost events", NULL);
+	perfetto_lost(cpu);
 	traps_pairing_lost(pairing, ts);
 }
 
@@ -368,6 +327,7 @@ int export_main(int nr_files, char **files)
 	struct reader reader = {
 		.event = on_event,
 		.sched_switch = on_switch,
+		.sched_waking = perfetto_waking,
 		.missed = on_missed,
 		.buffer_end = forget,
 	};
@@ -375,20 +335,16 @@ int export_main(int nr_files, char **files)
 	int i, status = 0;
 	uint64_t *zero;
 
-	format = options.export;
-	reader.sched_waking = format->sched_waking;
-	if (format->binary && isatty(STDOUT_FILENO))
-		bad_usage("--%s: it is binary: redirect it to a file", format->name);
+	if (isatty(STDOUT_FILENO))
+		bad_usage("--perfetto: it is binary: redirect it to a file");
 	zero = find_zeros(nr_files, files);
 	pairing = traps_pairing_new(on_pair, NULL);
 	if (!pairing)
 		die("no memory");
-	if (format->begin)
-		format->begin(nr_files, files, zero);
 	for (i = 0; i < nr_files; i++) {
 		memset(cpu_known, 0, sizeof(cpu_known));
 		recording_open(&recording, files[i]);
-		format->file(i, &recording, zero[i]);
+		perfetto_file(i, &recording, zero[i]);
 		recording_read(&recording, &reader);
 		if (recording.lost) {
 			note("%s: at least %" PRIu64 " events are missing: the buffer was full",
@@ -397,8 +353,6 @@ int export_main(int nr_files, char **files)
 		}
 		recording_close(&recording);
 	}
-	if (format->end)
-		format->end();
 	output_flush();
 	traps_pairing_free(pairing);
 	free(zero);

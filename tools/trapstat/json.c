@@ -76,14 +76,6 @@ static void put_json(struct json_object *object)
 	}
 }
 
-void json_string(const char *text)
-{
-	struct json_object *object = string(text);
-
-	put_json(object);
-	json_object_put(object);
-}
-
 static void add_string(struct json_object *to, const char *key, const char *text)
 {
 	json_object_object_add(to, key, string(text));

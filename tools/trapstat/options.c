@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "export.h"
+#include "trapstat.h"
 
 #define METRICS_ENTRIES	2048
 
@@ -29,7 +29,6 @@ static const char usage[] =
 	"       trapstat --openmetrics FILE [-g cgroup] [options] [interval [count]]\n"
 	"       trapstat serve [-g cgroup] [options] [address:port]\n"
 	"       trapstat report [-adflstv] [-g group] [-n rows] [-w faults] [--json] [--lines] file ...\n"
-	"       trapstat report --chrome [--lines] file ... >trace.json\n"
 	"       trapstat report --perfetto [--lines] file ... >trace.pftrace\n"
 	"\n"
 	"  -v  exceptions by vector and CPU (default)  -p PID,...     only these processes, their children\n"
@@ -162,10 +161,10 @@ static void check_use(const char *given, bool report, bool command)
 		if (given[(unsigned char)uses[i].letter] && !uses[i].used)
 			bad_usage("-%c: only with %s", uses[i].letter, uses[i].only);
 	}
-	if (options.export && !report)
-		bad_usage("--%s: only of a report", options.export->name);
-	if (options.lines && !table[FROM] && !table[WORST] && !options.export && !options.screen)
-		bad_usage("--lines: only with -s%s", report ? ", -w or an export" : "");
+	if (options.perfetto && !report)
+		bad_usage("--perfetto: only of a report");
+	if (options.lines && !table[FROM] && !table[WORST] && !options.perfetto && !options.screen)
+		bad_usage("--lines: only with -s%s", report ? ", -w or --perfetto" : "");
 	if (options.no_bpf && report)
 		bad_usage("--no-bpf: not of a report");
 	if (options.total && (command || report))
@@ -190,7 +189,6 @@ void parse_options(int argc, char **argv, bool report)
 {
 	static const struct option names[] = {
 		{ "json", no_argument, NULL, 'j' },
-		{ "chrome", no_argument, NULL, 'r' },
 		{ "perfetto", no_argument, NULL, 'P' },
 		{ "lines", no_argument, NULL, 'L' },
 		{ "total", no_argument, NULL, 'T' },
@@ -273,11 +271,8 @@ void parse_options(int argc, char **argv, bool report)
 		case 'j':
 			options.json = true;
 			break;
-		case 'r':
 		case 'P':
-			if (options.export)
-				bad_usage("--chrome and --perfetto: only one of them");
-			options.export = letter == 'r' ? &chrome : &perfetto;
+			options.perfetto = true;
 			break;
 		case 'T':
 			options.total = true;
@@ -311,9 +306,8 @@ void parse_options(int argc, char **argv, bool report)
 	}
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
-	if (options.export && (i < TABLES || options.json))
-		bad_usage("--%s: it has no tables: without -adflstvw and --json",
-			  options.export->name);
+	if (options.perfetto && (i < TABLES || options.json))
+		bad_usage("--perfetto: it has no tables: without -adflstvw and --json");
 	if (options.openmetrics && report)
 		bad_usage("--openmetrics: not of a report");
 	if (options.screen)

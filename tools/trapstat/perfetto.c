@@ -87,7 +87,7 @@ static void write_descriptor(TrackDescriptor *descriptor)
  * The recording does not know which tasks are threads of one process, so each is a
  * process. Perfetto knows one idle task only: those of the CPUs are tracks beside theirs.
  */
-static void write_track(const struct track *track, const char *text)
+void perfetto_track(const struct track *track, const char *text)
 {
 	char *name = valid_utf8(text);
 	TrackDescriptor descriptor = TRACK_DESCRIPTOR__INIT;
@@ -132,6 +132,13 @@ static void add_text(const char *name, const char *value)
 	add_field(name)->string_value = valid_utf8(value);
 }
 
+/* Frees the text. */
+static void add_made(const char *name, char *text)
+{
+	add_text(name, text);
+	free(text);
+}
+
 static void add_number(const char *name, uint64_t value)
 {
 	DebugAnnotation *added = add_field(name);
@@ -148,14 +155,41 @@ static void add_address(const char *name, uint64_t value)
 	added->pointer_value = value;
 }
 
+static void add_fields(const struct traps_event *e)
+{
+	struct row row = { .pid = e->pid, .value = e->ip, .kernel = !e->user_mode };
+	const char *kind;
+	char *page;
+
+	strncpy(row.comm, recording_comm(e->pid), COMM_LEN - 1);
+	add_number("vector", e->vector);
+	add_made("error_code", error_code_name(e->vector, e->error_code));
+	add_address("ip", e->ip);
+	add_made("raised by", symbol_of_ip(&row));
+	add_text("mode", e->user_mode ? "user" : "kernel");
+	if (e->vector == VECTOR_PF) {
+		row.value = e->address;
+		row.kernel = false;
+		page = name_of_page(&row, &kind);
+		add_address("address", e->address);
+		add_made("at", page);
+		add_text("in", kind);
+	} else {
+		add_address("event_data", e->event_data);
+	}
+	if (!traps_is_entry(e)) {
+		add_text("result", result_name(e->result));
+		add_made("flags", flags_name(e->flags));
+		add_number("duration_ns", e->duration);
+	}
+	add_number("cpu", e->cpu);
+	add_number("task", e->pid);
+	add_text("command", row.comm);
+}
+
 static void write_event(TrackEvent__Type type, const struct track *track, uint64_t ts,
 			const char *name, const struct traps_event *e)
 {
-	static const struct field_writer writer = {
-		.text = add_text,
-		.number = add_number,
-		.address = add_address,
-	};
 	TracePacket packet = TRACE_PACKET__INIT;
 	TrackEvent event = TRACK_EVENT__INIT;
 	const char *category = SYSTEM;
@@ -169,7 +203,7 @@ static void write_event(TrackEvent__Type type, const struct track *track, uint64
 	}
 	nr_fields = 0;
 	if (e)
-		export_fields(e, &writer);
+		add_fields(e);
 	event.n_debug_annotations = nr_fields;
 	event.debug_annotations = fields;
 	packet.track_event = &event;
@@ -178,15 +212,15 @@ static void write_event(TrackEvent__Type type, const struct track *track, uint64
 		free((char *)field[--nr_fields].string_value);
 }
 
-static void write_slice(const struct track *track, uint64_t from, uint64_t to,
-			const char *name, const struct traps_event *e)
+void perfetto_slice(const struct track *track, uint64_t from, uint64_t to, const char *name,
+		    const struct traps_event *e)
 {
 	write_event(TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, track, from, name, e);
 	write_event(TRACK_EVENT__TYPE__TYPE_SLICE_END, track, to, NULL, NULL);
 }
 
-static void write_instant(const struct track *track, uint64_t ts, const char *name,
-			  const struct traps_event *e)
+void perfetto_instant(const struct track *track, uint64_t ts, const char *name,
+		      const struct traps_event *e)
 {
 	write_event(TRACK_EVENT__TYPE__TYPE_INSTANT, track, ts, name, e);
 }
@@ -211,7 +245,7 @@ static void write_bundle(FtraceEventBundle *bundle, unsigned int cpu, uint64_t t
 	write_packet(&packet, ts);
 }
 
-static void write_lost(unsigned int cpu)
+void perfetto_lost(unsigned int cpu)
 {
 	FtraceEventBundle bundle = FTRACE_EVENT_BUNDLE__INIT;
 
@@ -276,7 +310,7 @@ static void write_gap(const struct task_switch *last, const struct task_switch *
 		write_one_switch(&in);
 }
 
-static void write_switch(const struct task_switch *s)
+void perfetto_switch(const struct task_switch *s)
 {
 	struct task_switch *last = &last_switch[s->cpu % SHOWN_CPUS];
 
@@ -288,7 +322,7 @@ static void write_switch(const struct task_switch *s)
 	*last = *s;
 }
 
-static void write_waking(const struct task_waking *w)
+void perfetto_waking(const struct task_waking *w)
 {
 	SchedWakingFtraceEvent waking = SCHED_WAKING_FTRACE_EVENT__INIT;
 	FtraceEvent event = FTRACE_EVENT__INIT;
@@ -327,7 +361,7 @@ static void write_system(const struct recording *recording)
 	free(arch);
 }
 
-static void write_file(int nr, const struct recording *recording, uint64_t zero)
+void perfetto_file(int nr, const struct recording *recording, uint64_t zero)
 {
 	TrackDescriptor group = TRACK_DESCRIPTOR__INIT;
 	char *of_cpus = print_string("%s: CPUs", recording->name), *name = valid_utf8(of_cpus);
@@ -345,15 +379,3 @@ static void write_file(int nr, const struct recording *recording, uint64_t zero)
 	free(of_cpus);
 	free(name);
 }
-
-const struct export_format perfetto = {
-	.name = "perfetto",
-	.binary = true,
-	.file = write_file,
-	.track = write_track,
-	.slice = write_slice,
-	.instant = write_instant,
-	.lost = write_lost,
-	.sched_switch = write_switch,
-	.sched_waking = write_waking,
-};

@@ -18,7 +18,7 @@ _trapstat() {
 			return
 		fi
 	done
-	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --chrome --perfetto --json --lines --help'
+	[[ ${COMP_WORDS[1]} == report && $COMP_CWORD -gt 1 ]] && options='-a -d -f -g -l -n -s -t -v -w --perfetto --json --lines --help'
 	[[ ${COMP_WORDS[1]} == serve && $COMP_CWORD -gt 1 ]] && options='-C -e -g -p -S --no-bpf --help'
 	[[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]] && options='-a -C -d -e -f -g -h -l -n -p -S -s -t -v --no-bpf --lines --help'
 

@@ -724,7 +724,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv, report);
 	if (report) {
 		signal(SIGBUS, on_short_file);
-		status = (options.export ? export_main : report_main)(argc - optind, argv + optind);
+		status = (options.perfetto ? export_main : report_main)(argc - optind, argv + optind);
 		if (ferror(stdout))	/* where SIGPIPE is ignored */
 			die("standard output: %s", strerror(EPIPE));
 		return status;

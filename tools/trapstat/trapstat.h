@@ -33,13 +33,11 @@ enum table { BY_CPU, LATENCY, OUTCOMES, TASKS, ADDRESSES, FROM, WORST, TABLES };
 #define MAX_PIDS	128
 #define MAX_CPUS	8192
 
-struct export_format;
-
 struct options {
 	bool		table[TABLES];
 	bool		bars;
 	bool		json;
-	const struct export_format *export;
+	bool		perfetto;
 	bool		total;
 	bool		no_bpf;
 	enum group	group;
@@ -377,7 +375,6 @@ void serve_run(void);
 void serve_stop(void);
 
 /* json.c */
-void json_string(const char *text);
 char *valid_utf8(const char *text);
 
 #endif
