@@ -33,7 +33,7 @@ help:
 	@echo '  make bench               measure what the events cost, write Documentation/performance.md'
 	@echo '  make patches             regenerate the patches made of files in this repository'
 	@echo '  make coverage            regenerate Documentation/coverage.md from the logs of the checks'
-	@echo '  make mutants             small defects of kernel and tools: do the tests notice? Takes hours; can be interrupted'
+	@echo '  make mutants SINCE=REV   small defects of what has changed: do the tests notice? Without SINCE, all; can be interrupted'
 	@echo
 	@echo '  make clean               remove what was built; the kernel source stays'
 	@echo '  make distclean           remove build/'
@@ -89,7 +89,6 @@ coverage: of-7.3 source
 	@ci/coverage/report
 mutants: of-7.3 kernel
 	@ci/mutants/run
-	@ci/mutants/run --tools
 
 .PHONY: apply patches
 apply:

@@ -1,4 +1,4 @@
-"""ci/mutants/report: lists and results in, page out"""
+"""ci/mutants/run on a small tree, with checks that fail for what is mutated"""
 import os
 import shutil
 import subprocess
@@ -8,116 +8,127 @@ from pathlib import Path
 
 from program import ROOT
 
-LIST = """# name	file	check	change	rule	reason
-killed	a.c	kselftest	s{a}{b}	a rule
-changed	a.c	kselftest	s{a}{c}	a rule
-new	a.c	kselftest	s{a}{d}	a rule
-survivor	a.c	kselftest	s{a}{e}	a rule	equivalent
+CHECK = """#!/bin/sh
+cd "$(dirname "$0")/../.."
+[ "${0##*/}" = trapstat ] && tree=. || tree=build/$KERNEL/linux
+! grep -rqs KILLED "$tree/mm" "$tree/tools/trapstat" || { echo 'a check fails'; exit 1; }
 """
+LIST = """killed	tools/trapstat/a.c	trapstat -f cases	s{good}{KILLED}	one
+survivor	tools/trapstat/b.c	trapstat -f cases	s{good}{harmless}	two	equivalent
+kernel	mm/c.c	kselftest -f some_test x86_64-qemu	s{good}{KILLED}	three
+"""
+VANILLA = """#!/bin/sh
+cd "$(dirname "$0")/../../build"
+rm -rf "7.3-$2"
+mkdir "7.3-$2"
+cp -r 7.3/linux "7.3-$2/"
+"""
+PATCH = "--- a/mm/c.c\n+++ b/mm/c.c\n@@ -1 +1 @@\n-bad\n+good\n"
+FILES = {
+    ".gitignore": "build/\n",
+    "build/7.3/linux/mm/c.c": "good\n",
+    "ci/checks/kselftest": CHECK,
+    "ci/checks/trapstat": CHECK,
+    "ci/kernel/build": "#!/bin/sh\n",
+    "ci/kernel/regenerate": "#!/bin/sh\n",
+    "ci/kernel/vanilla": VANILLA,
+    "ci/mutants/mutants.tsv": LIST,
+    "patches/7.3/0001-c.patch": PATCH,
+    "patches/7.3/series": "0001-c.patch\n",
+    "tools/trapstat/a.c": "good\n",
+    "tools/trapstat/b.c": "good\n",
+}
 
 
 class Tests(unittest.TestCase):
     def setUp(self):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        for file in ("ci/lib.sh", "ci/mutants/report", "ci/mutants/rows"):
-            to = self.root / file
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, to)
-        (self.root / "Documentation").mkdir()
-        for name in ("mutants", "tools"):
-            (self.root / f"ci/mutants/{name}.tsv").write_text(LIST)
-        sums = dict(line.split("\t") for line in self.run_program("rows", "mutants.tsv").split("\n")
-                    if line)
-        sums["changed"] = "0"
-        for name in ("results", "tools-results"):
-            (self.root / f"ci/mutants/{name}.tsv").write_text("".join(
-                f"{mutant}\tstate\t{killer}\tsaid\t{sums[mutant]}\n" for mutant, killer in
-                (("killed", "traps_test"), ("changed", "traps_test"), ("survivor", "-"))))
+        for name, text in FILES.items():
+            self.write(name, text)
+        for name in ("ci/lib.sh", "ci/mutants/run"):
+            shutil.copy(ROOT / name, self.root / name)
+        self.git("init", "-q")
+        self.commit()
 
-    def run_program(self, name, *arguments):
-        return subprocess.run([self.root / "ci/mutants" / name, *arguments], check=True, text=True,
-                              cwd=self.root / "ci/mutants", stdout=subprocess.PIPE).stdout
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
 
-    def test_changed_row(self):
-        self.run_program("report")
-        page = (self.root / "Documentation/mutants.md").read_text()
-        self.assertIn("**Of 3 defects 1 are killed**, and 2 have not been run. "
-                      "Equivalent to the original, and not counted: 1.", page)
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+                       check=True, cwd=self.root, stdout=subprocess.DEVNULL)
 
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "c")
 
-class Staleness(unittest.TestCase):
-    """ci/mutants/run --tools, with checks that fail for what is mutated"""
-    CHECK = """#!/bin/sh
-cd "$(dirname "$0")/../.."
-! grep -q KILLED tools/trapstat/a.c || { echo 'test/cases: a check fails'; exit 1; }
-"""
-    LIST = """killed	tools/trapstat/a.c	trapstat -f cases	s{good}{KILLED}	a rule
-survivor	tools/trapstat/b.c	trapstat -f cases	s{good}{harmless}	a rule	equivalent
-"""
-    FILES = {
-        "ci/checks/trapstat": CHECK,
-        "ci/mutants/tools.tsv": LIST,
-        "ci/mutants/mutants.tsv": "",
-        "selftests/invasive/Makefile": "",
-        "tools/trapstat/a.c": "good\n",
-        "tools/trapstat/b.c": "good\n",
-        "tools/trapstat/test/cases": "",
-        "tools/trapstat/test/lib.sh": "",
-        "tools/trapstat/test/names": "",
-    }
+    def mutants(self, *arguments, status=0, **environment):
+        env = {name: text for name, text in os.environ.items()
+               if name not in ("KERNEL", "SINCE", "ALL")}
+        done = subprocess.run([self.root / "ci/mutants/run", *arguments], text=True,
+                              env=env | environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual(status, done.returncode, done.stdout)
+        return done.stdout
 
-    def setUp(self):
-        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        for name, text in self.FILES.items():
-            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / name).write_text(text)
-        (self.root / "ci/checks/trapstat").chmod(0o755)
-        for file in ("ci/lib.sh", "ci/mutants/report", "ci/mutants/rows", "ci/mutants/run"):
-            shutil.copy(ROOT / file, self.root / file)
-        for name in ("Documentation", "tools/libtraps", "tools/kernelshark"):
-            (self.root / name).mkdir(exist_ok=True)
-        for name in ("ci/mutants/results.tsv", ".gitignore"):
-            (self.root / name).write_text("build/\n" if name == ".gitignore" else "")
-        subprocess.run(["git", "init", "-q", self.root], check=True)
-        self.mutants()
+    def test_all(self):
+        said = self.mutants()
+        self.assertIn("survives: survivor: two (equivalent)\n3 defects, 2 are killed\n", said)
 
-    def mutants(self, *arguments):
-        env = {name: text for name, text in os.environ.items() if name != "KERNEL"}
-        return subprocess.run([self.root / "ci/mutants/run", "--tools", *arguments], check=True,
-                              text=True, env=env, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL).stdout
+    def test_no_reason(self):
+        self.write("ci/mutants/mutants.tsv", LIST.replace("\tequivalent", ""))
+        self.assertIn("survives: survivor: two\n", self.mutants(status=1))
 
-    def outdated_by(self, *names):
-        for name in names:
-            with open(self.root / name, "a") as file:
-                file.write("changed\n")
-        return int(self.mutants("--check").split()[2])
+    def test_killed_in_spite_of_a_reason(self):
+        self.write("ci/mutants/mutants.tsv", LIST.replace("three", "three\tno CPU"))
+        self.assertIn("in spite of a reason: kernel: a check fails", self.mutants(status=1))
 
-    def test_results(self):
-        lines = (self.root / "ci/mutants/tools-results.tsv").read_text().splitlines()
-        self.assertEqual([["killed", "cases"], ["survivor", "-"]],
-                         [line.split("\t")[::2][:2] for line in lines])
+    def test_since(self):
+        self.assertIn("\n0 defects", self.mutants(SINCE="HEAD"))
+        self.write("tools/trapstat/b.c", "good enough\n")
+        self.assertIn("\n1 defects, 0 are killed", self.mutants(SINCE="HEAD"))
+        self.commit()
+        self.write("patches/7.3/0001-c.patch", "new\n" + PATCH)
+        self.assertIn("\n1 defects, 1 are killed", self.mutants(SINCE="HEAD"))
+        self.assertIn("\n2 defects, 1 are killed", self.mutants(SINCE="HEAD~", ALL="1"))
 
-    def test_nothing(self):
-        self.assertEqual(0, self.outdated_by())
+    def test_goes_on(self):
+        self.write("ci/kernel/build",
+                   '#!/bin/sh\n! grep KILLED "${0%/*}/../../build/$1/linux/mm/c.c"\n')
+        self.mutants("killed", "kernel", status=1)
+        self.write("ci/kernel/build", FILES["ci/kernel/build"])
+        said = self.mutants("killed", "kernel")
+        self.assertIn("goes on with what is in build/mutants/", said)
+        self.assertNotIn("  killed ", said)
+        self.assertIn("\n2 defects, 2 are killed", said)
+        self.assertNotIn("goes on", self.mutants("killed", "kernel"))
 
-    def test_survivor_only(self):
-        self.assertEqual(1, self.outdated_by("tools/trapstat/b.c", "tools/trapstat/test/names"))
+    def test_fails_without(self):
+        self.write("tools/trapstat/b.c", "good KILLED\n")
+        self.assertIn("without a defect: trapstat -p cases failed",
+                      self.mutants("killed", status=1))
 
-    def test_killer(self):
-        self.assertEqual(2, self.outdated_by("tools/trapstat/test/cases"))
-
-    def test_in_common(self):
-        self.assertEqual(2, self.outdated_by("tools/trapstat/test/lib.sh"))
-
-    def test_code(self):
-        self.assertEqual(2, self.outdated_by("tools/trapstat/a.c"))
+    def test_cannot_run(self):
+        self.write("ci/checks/kselftest", "#!/bin/sh\necho 'skipped: no Bochs'\nexit 4\n")
+        self.assertIn("kernel is left out: skipped: no Bochs", self.mutants("kernel"))
 
     def test_emulator_failed(self):
-        results = self.root / "ci/mutants/tools-results.tsv"
-        before = results.read_text()
-        (self.root / "ci/checks/trapstat").write_text(
-            "#!/bin/sh\necho 'ci/vm/boot: qemu failed: no memory'\necho 'a check fails'\nexit 1\n")
-        with self.assertRaises(subprocess.CalledProcessError):
-            self.mutants("killed")
-        self.assertEqual(before, results.read_text())
+        self.mutants("killed")
+        self.write("ci/checks/trapstat", "#!/bin/sh\n! grep -q KILLED "
+                   '"${0%/*}/../../tools/trapstat/a.c" || {\n'
+                   "echo 'ci/vm/boot: qemu failed: no memory'\necho 'a check fails'\nexit 1\n}\n")
+        self.assertIn("killed failed: ", self.mutants("killed", status=1))
+
+    def test_change_fits(self):
+        self.assertEqual("3 defects\n", self.mutants("--check"))
+        self.write("tools/trapstat/a.c", "good good\n")
+        self.assertIn("killed: the change does not match once", self.mutants("--check", status=1))
+        self.write("ci/mutants/mutants.tsv", LIST.replace("mm/c.c", "mm/d.c"))
+        self.write("tools/trapstat/a.c", "good\n")
+        self.assertIn("kernel: mm/d.c is not ours", self.mutants("--check", status=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
