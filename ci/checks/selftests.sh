@@ -31,5 +31,4 @@ install_selftests() {
 		list="$list$(selftests "$dir" emit_tests 2>>"$log")
 " || die "no list of tests: $log"
 	done
-	cp -r "$tests/kselftest" "$installed/"
 }
