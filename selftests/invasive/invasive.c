@@ -104,10 +104,11 @@ struct spin *spin_map(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* --- Kprobe events, each a breakpoint */
+/* --- Kprobe events */
 
-/* All of them. */
-static int kprobes_remove(const char *path, const char *text)
+static int kprobes;			/* how many */
+
+static int remove_all(const char *path, const char *text)
 {
 	char *events = file_read(path);
 	bool exists = events && strstr(events, GROUP "/");
@@ -116,12 +117,15 @@ static int kprobes_remove(const char *path, const char *text)
 	return exists ? file_write(path, text) : 0;
 }
 
-static int kprobe_write(const char *text)
+/* At a place, such as function+5; the event tells what, such as arg=$arg1. */
+int kprobe_add(const char *place, const char *what)
 {
 	static bool prepared;
+	char text[192];
+	int ret;
 
 	if (!prepared) {
-		undo_later(kprobes_remove, KPROBE_EVENTS, "-:" GROUP "/");
+		undo_later(remove_all, KPROBE_EVENTS, "-:" GROUP "/");
 		/* What uses them is undone before. */
 		undo_later(trace_remove, trace_instance, "");
 		/* A breakpoint, not a jump instead of it. */
@@ -129,85 +133,53 @@ static int kprobe_write(const char *text)
 			file_change(OPTIMIZATION, "0");
 		prepared = true;
 	}
-	return file_write(KPROBE_EVENTS, text);
+	snprintf(text, sizeof(text), "p:" GROUP "/probe_%d %s %s", kprobes, place, what);
+	ret = file_write(KPROBE_EVENTS, text);
+	kprobes += !ret;
+	return ret;
 }
 
 /* Behind the first instruction, which may be a call of ftrace, used instead. */
-int kprobe_add(const char *function)
+int kprobe_add_in(const char *function)
 {
-	char text[128];
+	char place[160];
 	int ret = -EINVAL;
 
 	for (int offset = 5; offset < 32 && ret; offset++) {
-		snprintf(text, sizeof(text), "p:" GROUP "/probe_0 %s+%d", function, offset);
-		ret = kprobe_write(text);
+		snprintf(place, sizeof(place), "%s+%d", function, offset);
+		ret = kprobe_add(place, "");
 	}
 	return ret;
 }
 
-/* At its beginning; the event tells, such as arg=$arg1. */
-int kprobe_add_fetching(const char *function, const char *what)
+int kprobes_turn(bool on)
 {
-	char text[128];
-
-	snprintf(text, sizeof(text), "p:" GROUP "/probe_0 %s %s", function, what);
-	return kprobe_write(text);
+	return trace_write("events/" GROUP "/enable", on ? "1" : "0");
 }
 
-/* At an address: of a function, or within one. */
-int kprobe_add_at(unsigned long address, int n)
+int kprobes_filter(const char *filter)
 {
-	char text[64];
-
-	snprintf(text, sizeof(text), "p:" GROUP "/probe_%d 0x%lx", n, address);
-	return kprobe_write(text);
+	return trace_write("events/" GROUP "/filter", filter);
 }
 
-int kprobe_turn(int n, bool on)
+int kprobes_remove(void)
 {
-	char file[64];
-
-	snprintf(file, sizeof(file), "events/" GROUP "/probe_%d/enable", n);
-	return trace_write(file, on ? "1" : "0");
+	kprobes = 0;
+	return kprobes_turn(false) ?: remove_all(KPROBE_EVENTS, "-:" GROUP "/");
 }
 
-int kprobe_remove(int n)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "-:" GROUP "/probe_%d", n);
-	return kprobe_turn(n, false) ?: kprobe_write(text);
-}
-
-/* If there are any. */
-int kprobe_filter(const char *filter)
-{
-	int ret = trace_write("events/" GROUP "/filter", filter);
-
-	return ret == -ENOENT ? 0 : ret;
-}
-
-/* How often each of them was hit, also while another one was handled. */
-void kprobe_get_hits(unsigned long *hits, int count)
+/* How many of them were hit, also while another one was handled */
+int kprobes_hit(void)
 {
 	char *text = file_read(KPROBE_PROFILE), *rest = text, *line;
-	unsigned long hit, missed;
-	int n;
+	unsigned long hits, missed;
+	int count = 0;
 
-	memset(hits, 0, count * sizeof(*hits));
 	while (rest && (line = strsep(&rest, "\n")))
-		if (sscanf(line, " probe_%d %lu %lu", &n, &hit, &missed) == 3 && n < count)
-			hits[n] = hit + missed;
+		if (sscanf(line, " probe_%*d %lu %lu", &hits, &missed) == 2)
+			count += hits + missed > 0;
 	free(text);
-}
-
-/* The same of kprobe_add()'s. */
-unsigned long kprobe_hits(void)
-{
-	unsigned long hits;
-
-	kprobe_get_hits(&hits, 1);
-	return hits;
+	return count;
 }
 
 /* --- perf */

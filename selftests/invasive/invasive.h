@@ -23,15 +23,13 @@ bool trace_is_on(const char *file);
 int trace_truncate(const char *file);
 long trace_stat(const char *name);
 
-/* Breakpoints in the kernel, each known by a number; kprobe_add() makes number 0. */
-int kprobe_add(const char *function);
-int kprobe_add_fetching(const char *function, const char *what);
-int kprobe_add_at(unsigned long address, int n);
-int kprobe_turn(int n, bool on);
-int kprobe_remove(int n);
-int kprobe_filter(const char *filter);
-void kprobe_get_hits(unsigned long *hits, int count);
-unsigned long kprobe_hits(void);
+/* Breakpoints in the kernel, each an event: all are switched, filtered and removed at once. */
+int kprobe_add(const char *place, const char *what);
+int kprobe_add_in(const char *function);
+int kprobes_turn(bool on);
+int kprobes_filter(const char *filter);
+int kprobes_remove(void);
+int kprobes_hit(void);
 
 /* Samples of an event with call chains, as perf record -g takes them. */
 struct sampling {

@@ -236,10 +236,10 @@ static void create_pipe(struct report *report, int round)
 static void record_probed(struct __test_metadata *_metadata, struct child *child,
 			  const char *function, work_t work, struct trace *trace)
 {
-	if (kprobe_add(function))
+	if (kprobe_add_in(function))
 		SKIP(return, "no kprobe on %s", function);
 	start(_metadata, child, work);
-	ASSERT_EQ(0, kprobe_turn(0, true));
+	ASSERT_EQ(0, kprobes_turn(true));
 	turn_on(_metadata, "traps");
 	let_work(_metadata, child, trace);
 }
@@ -260,7 +260,7 @@ TEST_F(kernel_bp, recorded)
 	record_probed(_metadata, &child, "create_pipe_files", create_pipe, &trace);
 	if (_metadata->exit_code)
 		return;
-	EXPECT_EQ(1, kprobe_hits());
+	EXPECT_EQ(1, kprobes_hit());
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "%s", text));
 	expect_exit(_metadata, &child, &trace, text, "CONSUMED", 0);
 	EXPECT_EQ(0, trace_count(&trace, "trap_*", "* mode=user *"));
@@ -459,12 +459,12 @@ TEST_F(arguments, result)
 	struct child child;
 	char filter[32], *text;
 
-	if (kprobe_add_fetching("trace_event_raw_event_page_fault_exit", "result=$arg6:u32"))
+	if (kprobe_add("trace_event_raw_event_page_fault_exit", "result=$arg6:u32"))
 		SKIP(return, "no kprobe on the tracer");
 	start(_metadata, &child, read_absent);
 	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
-	ASSERT_EQ(0, kprobe_filter(filter));
-	ASSERT_EQ(0, kprobe_turn(0, true));
+	ASSERT_EQ(0, kprobes_filter(filter));
+	ASSERT_EQ(0, kprobes_turn(true));
 	turn_on(_metadata, "traps/page_fault_exit");
 	ASSERT_EQ(0, child_go(&child));
 	text = trace_read("trace");

@@ -162,8 +162,8 @@ static int read_key(struct __test_metadata *_metadata, const char *name)
 	int fds[2], key = -1;
 
 	snprintf(what, sizeof(what), "key=@%s:s32", name);
-	EXPECT_EQ(0, kprobe_add_fetching("create_pipe_files", what));
-	EXPECT_EQ(0, kprobe_turn(0, true));
+	EXPECT_EQ(0, kprobe_add("create_pipe_files", what));
+	EXPECT_EQ(0, kprobes_turn(true));
 	EXPECT_EQ(0, pipe(fds));
 	close(fds[0]);
 	close(fds[1]);
@@ -171,7 +171,7 @@ static int read_key(struct __test_metadata *_metadata, const char *name)
 	value = text ? strstr(text, " key=") : NULL;
 	EXPECT_TRUE(value && sscanf(value, " key=%d", &key) == 1);
 	free(text);
-	EXPECT_EQ(0, kprobe_remove(0));
+	EXPECT_EQ(0, kprobes_remove());
 	EXPECT_EQ(0, trace_truncate("trace"));
 	return key;
 }
