@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "invasive_fixture.h"
@@ -48,14 +47,6 @@ static char *map_missing(void)
 {
 	asleep.tid = gettid();
 	return userfault_map(ROUNDS, on_fault);
-}
-
-static void read_own(void *address)
-{
-	char byte;
-	const struct iovec to = { &byte, 1 }, from = { address, 1 };
-
-	process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 }
 
 static void (*raise_one)(void *address);
@@ -109,7 +100,7 @@ ASLEEP(trap, 1, 1, UMIP, .before = "traps");
 ASLEEP(trap_switched_on, 0, 0, UMIP, .file = "events/traps/enable", .value = "1");
 ASLEEP(trap_exit_switched_on, 1, 0, UMIP, .before = "traps/trap_entry",
 	.file = "events/traps/trap_exit/enable", .value = "1");
-#define MM	.raise = read_own, .entry = "", .exit = "mm_fault"
+#define MM	.raise = read_remotely, .entry = "", .exit = "mm_fault"
 ASLEEP(mm_fault, 0, 1, MM, .before = "traps");
 ASLEEP(mm_fault_switched_on, 0, 0, MM, .file = "events/traps/enable", .value = "1");
 /* What is recorded at all is decided for all instances together. */

@@ -20,18 +20,6 @@ static int set_parameter(const char *name, const char *value)
 	return file_write(path, value);
 }
 
-static void set_up_coco(struct __test_metadata *_metadata)
-{
-	int error;
-
-	set_up(_metadata);
-	if (_metadata->exit_code)
-		return;
-	error = module_load("traps_coco");
-	if (error)
-		SKIP(return, "test_modules/traps_coco.ko: %s", strerror(error));
-}
-
 /* --- What a program raises */
 
 static bool carried_out;
@@ -180,7 +168,7 @@ static void raise_it(struct report *report, int round)
 
 FIXTURE_SETUP(handler)
 {
-	set_up_coco(_metadata);
+	set_up_with(_metadata, "traps_coco");
 	if (_metadata->exit_code)
 		return;
 	program = variant->raise;

@@ -5,13 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "invasive.h"
@@ -95,6 +98,15 @@ bool kernel_is_preemptible(void)
 
 /* --- Memory */
 
+void read_remotely(void *address)
+{
+	char byte;
+	const struct iovec to = { &byte, 1 }, from = { address, 1 };
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1)
+		errno = 0;
+}
+
 /* Shared by a program's processes; NULL: cannot be made. */
 struct spin *spin_map(void)
 {
@@ -102,6 +114,25 @@ struct spin *spin_map(void)
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return map == MAP_FAILED ? NULL : map;
+}
+
+int spin_during(int (*work)(pid_t spinning, int cpu))
+{
+	struct spin *spin = spin_map();
+	int cpu = sched_getcpu(), status;
+	pid_t pid = spin ? fork() : -1;
+
+	if (pid < 0)
+		return -1;
+	if (!pid) {
+		while (!__atomic_load_n(&spin->begun, __ATOMIC_SEQ_CST))
+			usleep(1000);
+		status = work(getppid(), cpu);
+		spin->end = 1;
+		_exit(!!status);
+	}
+	raise_spin(spin);
+	return waitpid(pid, &status, 0) == pid && !status ? 0 : -1;
 }
 
 /* --- Kprobe events */

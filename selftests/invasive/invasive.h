@@ -46,6 +46,9 @@ int module_load_forever(const char *name);
 int module_write(const char *file, const char *text);
 int module_send_nmi(int cpu);
 
+/* Reads a byte as a debugger does, without an exception; errno is 0 or the error. */
+void read_remotely(void *address);
+
 /* Between processes: one waits in user mode until the other ends that. */
 struct spin {
 	int end;
@@ -55,5 +58,8 @@ struct spin {
 struct spin *spin_map(void);
 void raise_spin(struct spin *spin);
 extern const char raise_spin_end[];
+
+/* Spins while another process does that; -1: it could not, or returned something else than 0. */
+int spin_during(int (*work)(pid_t spinning, int cpu));
 
 #endif

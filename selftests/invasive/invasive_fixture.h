@@ -16,17 +16,22 @@
 	FIXTURE_SETUP(name) { set_up(_metadata); } \
 	FIXTURE_TEARDOWN_PARENT(name) { tear_down(_metadata); }
 
-/* For tests that need the module. */
-static inline void set_up_module(struct __test_metadata *_metadata)
+/* For tests that need a module */
+static inline void set_up_with(struct __test_metadata *_metadata, const char *module)
 {
 	int error;
 
 	set_up(_metadata);
 	if (_metadata->exit_code)
 		return;
-	error = module_load("traps_raiser");
+	error = module_load(module);
 	if (error)
-		SKIP(return, "test_modules/traps_raiser.ko: %s", strerror(error));
+		SKIP(return, "test_modules/%s.ko: %s", module, strerror(error));
+}
+
+static inline void set_up_module(struct __test_metadata *_metadata)
+{
+	set_up_with(_metadata, "traps_raiser");
 }
 
 /* After start(), which leaves them out */

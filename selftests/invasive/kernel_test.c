@@ -474,11 +474,6 @@ TEST_F(arguments, result)
 }
 #endif
 
-static void raise_nmi_in_nmi(struct report *report, int round)
-{
-	report->error = module_write("raise", "nmi_in_nmi");
-}
-
 SIMPLE_FIXTURE(nmi_in_nmi, set_up_module)
 
 /*
@@ -500,7 +495,7 @@ TEST_F(nmi_in_nmi, recorded)
 	struct child child;
 	struct trace trace;
 
-	start(_metadata, &child, raise_nmi_in_nmi);
+	start_raiser(_metadata, &child, "nmi_in_nmi", NULL);
 	record_nmis(_metadata, &child);
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);

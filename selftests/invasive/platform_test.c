@@ -18,9 +18,6 @@
 #include "invasive_fixture.h"
 #include "memory.h"
 
-/* Shared by the processes of a test. */
-static struct spin *shared;
-
 /* --- Tests of NMIs */
 
 SIMPLE_FIXTURE(nmi, set_up_module)
@@ -54,7 +51,7 @@ static void interrupt_kernel(struct report *report, int round)
 }
 
 /* Sends NMIs to the CPU from another one. */
-static void interrupt_cpu(int cpu)
+static int interrupt_cpu(pid_t spinning, int cpu)
 {
 	cpu_set_t others;
 
@@ -62,28 +59,12 @@ static void interrupt_cpu(int cpu)
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		if (i != cpu)
 			CPU_SET(i, &others);
-	sched_setaffinity(0, sizeof(others), &others);
-	while (!shared->begun)
-		usleep(1000);
-	shared->end = send_nmis(cpu) ? -1 : 1;
-	_exit(0);
+	return sched_setaffinity(0, sizeof(others), &others) ?: send_nmis(cpu);
 }
 
 static void interrupt_user(struct report *report, int round)
 {
-	int cpu = sched_getcpu();
-	pid_t pid;
-
-	shared = spin_map();
-	pid = shared ? fork() : -1;
-	if (!pid)
-		interrupt_cpu(cpu);
-	report->failed = pid < 0;
-	if (report->failed)
-		return;
-	raise_spin(shared);
-	report->error = shared->end < 0;
-	waitpid(pid, NULL, 0);
+	report->error = spin_during(interrupt_cpu);
 }
 
 /*
@@ -160,6 +141,8 @@ FIXTURE_VARIANT(machine_check) {
 /* The CPU is idle, or busy in user mode. */
 FIXTURE_VARIANT_ADD(machine_check, user) { true };
 FIXTURE_VARIANT_ADD(machine_check, kernel) { false };
+
+static struct spin *shared;
 
 static void spin(struct report *report, int round)
 {

@@ -263,15 +263,6 @@ VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
 
 /* --- Tests of page faults of which only the number is known */
 
-static void read_remotely(void *address)
-{
-	char byte;
-	const struct iovec to = { &byte, 1 }, from = { address, 1 };
-
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1)
-		errno = 0;
-}
-
 static void lock_all(void *address)
 {
 	mlock(address, huge_size);

@@ -20,40 +20,25 @@
 
 #define STEPS	20
 
-static struct spin *shared;
-
-/* Attaches to the parent while it is in user mode, and lets it step. */
-static void step_parent(void)
+/* Attaches to the process while it is in user mode, and lets it step. */
+static int let_step(pid_t pid, int cpu)
 {
-	pid_t pid = getppid();
-	int status, ret = 0;
+	int status;
 
-	while (!shared->begun)
-		usleep(1000);
 	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0) ||
 	    waitpid(pid, &status, __WALL) != pid)
-		ret = -1;
-	for (int i = 0; i < STEPS && !ret; i++)
+		return -1;
+	for (int i = 0; i < STEPS; i++)
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) ||
 		    waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status) ||
 		    WSTOPSIG(status) != SIGTRAP)
-			ret = -1;
-	shared->end = ret ?: 1;
-	ptrace(PTRACE_DETACH, pid, 0, 0);
-	_exit(0);
+			return -1;
+	return ptrace(PTRACE_DETACH, pid, 0, 0);
 }
 
 static void spin(struct report *report, int round)
 {
-	pid_t pid;
-
-	shared = spin_map();
-	pid = shared ? fork() : -1;
-	if (!pid)
-		step_parent();
-	if (pid > 0)
-		raise_spin(shared);
-	report->failed = pid < 0 || shared->end < 0 || waitpid(pid, NULL, 0) != pid;
+	report->failed = spin_during(let_step) != 0;
 }
 
 SIMPLE_FIXTURE(user, set_up)
