@@ -6,8 +6,6 @@
  */
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "invasive_fixture.h"
 #include "memory.h"
@@ -182,16 +180,16 @@ static void kill_itself(void *address)
 	kill(getpid(), SIGKILL);
 }
 
-/* The kernel reads a byte that is missing, when told so. */
-static void write_missing(int told)
+/* The kernel reads a byte that is missing. */
+static void write_missing(struct report *report, int round)
 {
-	char *page = userfault_map(1, kill_itself), go;
-	int fds[2];
+	static char *page;
+	static int fds[2];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!page || pipe(fds))
-		_exit(CHILD_UNABLE);
-	_exit(read(told, &go, 1) == 1 && write(fds[1], page, 1) == 1 ? 0 : -1);
+	if (round)
+		_exit(write(fds[1], page, 1) < 0);
+	page = userfault_map(1, kill_itself);
+	report->failed = !page || pipe(fds);
 }
 
 SIMPLE_FIXTURE(killed, set_up)
@@ -199,26 +197,15 @@ SIMPLE_FIXTURE(killed, set_up)
 /* The task is killed while the kernel's page fault sleeps: the access is given up. */
 TEST_F(killed, recorded)
 {
-	int told[2], status;
-	char filter[128];
-	pid_t pid;
+	struct child child;
 
-	ASSERT_EQ(0, pipe(told));
-	pid = fork();
-	if (!pid)
-		write_missing(told[0]);
-	/* FIXUP */
-	snprintf(filter, sizeof(filter), "common_pid == %d && user_mode == 0 && result == 7 && flags & %d",
-		 pid, MMAP_LOCK);
-	EXPECT_EQ(0, trace_write("events/traps/page_fault_exit/filter", filter));
-	turn_on(_metadata, "traps/page_fault_exit");
-	EXPECT_EQ(1, write(told[1], "", 1));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_UNABLE)
-		SKIP(return, "no userfaultfd");
-
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	EXPECT_EQ(1, trace_stat("entries"));
+	start_or_skip(_metadata, &child, write_missing, "no userfaultfd");
+	if (_metadata->exit_code)
+		return;
+	/* FIXUP with MMAP_LOCK */
+	EXPECT_EQ(SIGKILL, work_last(_metadata, &child, "page_fault_exit",
+				     "user_mode == 0 && result == 7 && flags & 8"));
+	EXPECT_EQ(1, last_events());
 }
 
 TEST_HARNESS_MAIN

@@ -129,18 +129,6 @@ static void set_online(const char *online)
 		hotplugs++;
 }
 
-/* It is busy while another one is changed. */
-int hotplug_turn_on(const char *file, const char *online)
-{
-	int error = file_write(file, online);
-
-	for (int i = 0; i < 100 && error == -EBUSY; i++) {
-		usleep(10000);
-		error = file_write(file, online);
-	}
-	return error;
-}
-
 static void *hotplug(void *unused)
 {
 	while (disturbing()) {

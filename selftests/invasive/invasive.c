@@ -63,6 +63,16 @@ int trace_truncate(const char *file)
 	return 0;
 }
 
+/* What it changes may be busy for a while. */
+int file_write_again(const char *path, const char *text)
+{
+	int error;
+
+	for (int i = 0; (error = file_write(path, text)) && i < 3000; i++)
+		usleep(10000);
+	return error;
+}
+
 /* The number in the first line of a file that has the format, or -1. */
 long file_number(const char *path, const char *format)
 {

@@ -15,6 +15,7 @@
 int other_create(void);
 int other_remove(void);
 
+int file_write_again(const char *path, const char *text);
 long file_number(const char *path, const char *format);
 bool kernel_is_preemptible(void);
 

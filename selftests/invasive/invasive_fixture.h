@@ -6,9 +6,14 @@
 #define _INVASIVE_FIXTURE_H
 
 #include <sched.h>
+#include <sys/wait.h>
 
 #include "fixture.h"
 #include "invasive.h"
+
+/* Seconds, which only a hang takes, also in an emulator on a busy machine */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	600
 
 /* A fixture without data of its own; @set_up may skip the test. */
 #define SIMPLE_FIXTURE(name, set_up) \
@@ -48,6 +53,30 @@ static inline void stay_on_cpu(struct __test_metadata *_metadata, int cpu)
 	CPU_ZERO(&cpus);
 	CPU_SET(cpu, &cpus);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+}
+
+/* Lets the child do work that ends it, one event being on. Returns its status. */
+static inline int work_last(struct __test_metadata *_metadata, struct child *child,
+			    const char *event, const char *condition)
+{
+	char file[64], name[32], filter[128];
+	int status;
+
+	snprintf(file, sizeof(file), "events/traps/%s/filter", event);
+	snprintf(filter, sizeof(filter), "common_pid == %d && %s", child->pid, condition);
+	EXPECT_EQ(0, trace_write(file, filter));
+	snprintf(name, sizeof(name), "traps/%s", event);
+	turn_on(_metadata, name);
+	EXPECT_EQ(0, trace_truncate("trace"));
+	EXPECT_EQ(-1, child_go(child));
+	EXPECT_EQ(child->pid, waitpid(child->pid, &status, 0));
+	return status;
+}
+
+/* How many were recorded then, besides the mark of its beginning? */
+static inline long last_events(void)
+{
+	return trace_stat("entries") - 1;
 }
 
 /* Gets all that a child recorded, all events being on. */

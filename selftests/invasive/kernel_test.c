@@ -423,7 +423,7 @@ FIXTURE_VARIANT_ADD(delayed, handler) { "handle_mm_fault", true };
 FIXTURE_VARIANT_ADD(delayed, exit) { "trace_event_raw_event_page_fault_exit", false };
 
 /* The duration is that of the handler, not of the recording. All page faults here are delayed. */
-TEST_F_TIMEOUT(delayed, duration, 120)
+TEST_F(delayed, duration)
 {
 	const struct trace_record *exit;
 	struct child child;

@@ -79,7 +79,7 @@ FIXTURE_VARIANT_ADD(traced, function_graph) { "function_graph" };
  * Walking the user's stack for entry and exit of a page fault raises a page
  * fault each. The old event shows that, but they are not recorded.
  */
-TEST_F_TIMEOUT(traced, recorded, 600)
+TEST_F(traced, recorded)
 {
 	struct child child;
 	struct trace trace;

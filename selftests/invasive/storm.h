@@ -53,7 +53,6 @@ void disturb_stop(void);
 unsigned long disturbed(unsigned int which);	/* how often */
 
 const char *hotplug_file(void);
-int hotplug_turn_on(const char *file, const char *online);
 extern int hotplugs;			/* how often a CPU was switched off */
 
 /* --- pairs.c: what was recorded of them */

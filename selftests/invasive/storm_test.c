@@ -31,7 +31,7 @@ TEST_F_TIMEOUT(storm, pairs, TIMEOUT)
 		if (!hotplug_file() ||
 		    sysconf(_SC_NPROCESSORS_ONLN) < sysconf(_SC_NPROCESSORS_CONF))
 			SKIP(return, "not all CPUs are on, or the last one cannot be switched off");
-		undo_later(hotplug_turn_on, hotplug_file(), "1");
+		undo_later(file_write_again, hotplug_file(), "1");
 	}
 	ASSERT_EQ(0, pairs_prepare(2 * count));
 	ASSERT_EQ(0, storm_prepare(count));

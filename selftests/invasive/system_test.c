@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define TIMEOUT		300		/* seconds: swapping takes long with KASAN */
+#define TIMEOUT		600		/* seconds: swapping takes long with KASAN */
 
 #include "fault.h"
 #include "invasive_fixture.h"
@@ -187,16 +187,6 @@ static char *map_swapped(void)
 
 #define UNPOISON	"/sys/kernel/debug/hwpoison/unpoison-pfn"
 
-/* As soon as the page is not mapped any more */
-static int unpoison(const char *path, const char *number)
-{
-	int error;
-
-	for (int i = 0; (error = file_write(path, number)) && i < 100; i++)
-		usleep(10000);
-	return error;
-}
-
 static char *map_poisoned(void)
 {
 	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -214,7 +204,8 @@ static char *map_poisoned(void)
 		snprintf(number, sizeof(number), "0x%llx", entry & ((1ULL << 55) - 1));
 		if (madvise(page, PAGE, MADV_HWPOISON))
 			return NULL;
-		undo_later(unpoison, UNPOISON, number);
+		/* When it is not mapped any more */
+		undo_later(file_write_again, UNPOISON, number);
 	}
 	close(pagemap);
 	return map;
@@ -368,7 +359,7 @@ SEVERAL(read_directly, map_direct, read_directly, "mm_fault", "MINOR",
 	"no ext4 file system on a loop device can be made");
 
 /* As many as getrusage() counts, at least one with the result. */
-TEST_F_TIMEOUT(several, recorded, TIMEOUT)
+TEST_F(several, recorded)
 {
 	const struct report *report;
 	struct child child;
@@ -420,7 +411,7 @@ static void run_command(struct report *report, int round)
 }
 
 /* As many as getrusage() counts of all of them. */
-TEST_F_TIMEOUT(program, recorded, TIMEOUT)
+TEST_F(program, recorded)
 {
 	struct child child;
 	struct trace trace;
@@ -495,18 +486,22 @@ static bool make_cgroup(void)
 	return true;
 }
 
-/* Uses more memory than its cgroup may, when told so. */
-static void use_too_much(int told, void (*use)(void *address), bool spared)
-{
-	char *page = map_anonymous(2 * MEMORY_LIMIT / PAGE), go;
+static void (*use)(void *address);
+static bool spared;			/* by the OOM killer, which finds no other victim */
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!page || set_in_cgroup("cgroup.procs", getpid()) ||
-	    (spared && file_write("/proc/self/oom_score_adj", "-1000")) ||
-	    read(told, &go, 1) != 1)
-		_exit(1);
+/* Uses more memory than its cgroup may. */
+static void use_too_much(struct report *report, int round)
+{
+	static char *pages;
+
+	if (!round) {
+		pages = map_anonymous(2 * MEMORY_LIMIT / PAGE);
+		report->failed = !pages || set_in_cgroup("cgroup.procs", getpid()) ||
+				 (spared && file_write("/proc/self/oom_score_adj", "-1000"));
+		return;
+	}
 	for (long i = 0; i < 2 * MEMORY_LIMIT / PAGE; i++)
-		use(page + i * PAGE);
+		use(pages + i * PAGE);
 	_exit(0);
 }
 
@@ -528,7 +523,7 @@ FIXTURE_VARIANT(oom) {
 	void (*use)(void *address);
 	const char *filter;
 	const char *result;		/* that is tested only here */
-	bool spared;			/* by the OOM killer, which finds no other victim */
+	bool spared;
 };
 
 FIXTURE_VARIANT_ADD(oom, page_fault) { "page_fault_exit", raise_write, "result == 3", "OOM" };
@@ -542,26 +537,16 @@ FIXTURE_VARIANT_ADD(oom, kernel_spared) { "page_fault_exit", let_kernel_write, G
 /* The victim of the OOM killer, if there is one, is the one who needs the memory. */
 TEST_F(oom, recorded)
 {
-	char event[32], file[64], filter[96];
-	int told[2], status;
-	pid_t pid;
+	struct child child;
 
 	if (!make_cgroup())
 		SKIP(return, "no memory cgroup can be made");
-	ASSERT_EQ(0, pipe(told));
-	pid = fork();
-	if (!pid)
-		use_too_much(told[0], variant->use, variant->spared);
-	snprintf(event, sizeof(event), "traps/%s", variant->event);
-	snprintf(file, sizeof(file), "events/%s/filter", event);
-	snprintf(filter, sizeof(filter), "common_pid == %d && %s", pid, variant->filter);
-	EXPECT_EQ(0, trace_write(file, filter));
-	turn_on(_metadata, event);
-	EXPECT_EQ(1, write(told[1], "", 1));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-
-	EXPECT_EQ(variant->spared ? 0 : SIGKILL, status);
-	EXPECT_LE(1, trace_stat("entries"));
+	use = variant->use;
+	spared = variant->spared;
+	start(_metadata, &child, use_too_much);
+	EXPECT_EQ(spared ? 0 : SIGKILL,
+		  work_last(_metadata, &child, variant->event, variant->filter));
+	EXPECT_LE(1, last_events());
 	if (variant->result)
 		TH_LOG("result %s", variant->result);
 }
@@ -669,7 +654,7 @@ FIXTURE_VARIANT_ADD(preempted, page_fault) { "page_fault_exit", raise_write };
 FIXTURE_VARIANT_ADD(preempted, mm_fault) { "mm_fault", populate };
 
 /* Some are preempted, as often at least as getrusage() says. */
-TEST_F_TIMEOUT(preempted, flag, 120)
+TEST_F(preempted, flag)
 {
 	struct child child;
 	struct trace trace;

@@ -54,7 +54,8 @@ static int send_nmi(int cpu)
 {
 	atomic_inc(&nmi_count);
 	__apic_send_IPI_mask(cpumask_of(cpu), NMI_VECTOR);
-	for (int i = 0; i < 1000000 && atomic_read(&nmi_count); i++)
+	/* At most a minute or so: the other CPU may be an emulated one that does not run now. */
+	for (long i = 0; i < 1000000000 && atomic_read(&nmi_count); i++)
 		cpu_relax();
 	return atomic_read(&nmi_count) ? -ETIMEDOUT : 0;
 }
