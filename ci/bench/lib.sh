@@ -100,13 +100,11 @@ make_guest() {
 # boot KERNEL SETS [OPTION...]: the guest that counts instructions, with more of
 # QEMU's OPTIONs; what it measured is in $work/results.
 boot() {
-	kernel=$1 sets=$2
+	kernel=$1 sets=$2 dir=$(dir_of "$1")
 	shift 2
-	image=$(dir_of "$kernel")/arch/x86/boot/bzImage
-	[ "$sets" != arm64 ] || image=$(dir_of "$kernel")/arch/arm64/boot/Image
 	# shellcheck disable=SC2086 # a list of sets
-	"$root/ci/vm/boot" -d -m 2G -t 1800 -k "$image" \
-		-l "$build/log/bench-$(echo "$kernel" | tr / -).log" -q "$*" "$work/guest" -- ./guest $sets \
+	"$root/ci/vm/run" -b "$work/guest" -d -m 2G -k "${dir#"$build"/}" \
+		-l "$build/log/bench-$(echo "$kernel" | tr / -).log" -q "$*" -- ./guest $sets \
 		>"$work/results" || die "$kernel: $(tail -n 1 "$work/results")"
 }
 

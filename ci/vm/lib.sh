@@ -1,16 +1,17 @@
 # Sourced after ci/lib.sh by what boots a guest (sh): its machine and its initramfs.
 # shellcheck shell=sh disable=SC2034 # what ci/lib.sh uses
 
-# of the machine: the architecture of its kernel, x86_64, i386 or arm64; its QEMU
+# of the machine: its kernel, as of ci/vm/run's -k; the architecture of that, x86_64, i386 or arm64;
+# its QEMU
 case ${ARCH-} in
-arm64) kernel=$build/$v/arm64-guest/arch/arm64/boot/Image ;;
-*) kernel=$build/$v/x86_64-guest/arch/x86/boot/bzImage ;;
+arm64) kernel=arm64-guest ;;
+*) kernel=x86_64-guest ;;
 esac
 guest=x86_64 qemu=qemu-system-x86_64
 accel=tcg cpu='' smp=2 mem=2G deterministic='' append='' extra='' reset=-no-reboot
 # the log of its console, the seconds that it may take, the emulator's process
 log=$build/log/vm-console.log
-limit=600 vm=''
+limit=10800 vm=''
 
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac }
 
@@ -33,7 +34,12 @@ header() { od -A n -t u1 -j "$1" -N "$2" "$kernel" | tr -s ' '; }
 # What the kernel is for says its header: arm64's magic number, or XLF_KERNEL_64 of x86's
 # boot protocol.
 find_guest() {
-	[ -r "$kernel" ] || die "no kernel at ${kernel#"$root"/}: build one or name one with -k"
+	[ -f "$kernel" ] || {
+		case $kernel in */*) kernel=$build/$kernel ;; *) kernel=$build/$v/$kernel ;; esac
+		image=$(ls "$kernel/arch/arm64/boot/Image" "$kernel/arch/x86/boot/bzImage" 2>/dev/null) ||
+			[ "$image" ] || die "no kernel in ${kernel#"$root"/}: build one or name one with -k"
+		kernel=$image
+	}
 	if [ "$(header 56 4)" = ' 65 82 77 100' ]; then
 		guest=arm64 qemu=qemu-system-aarch64
 	elif [ $(($(header 566 1) & 1)) -eq 0 ]; then
