@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-FIELD = re.compile(r"\{([^}]*)\}")
+FIELD = re.compile(r"\{([^ }][^}]*)\}")
 
 
 class Results:
