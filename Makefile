@@ -23,7 +23,7 @@ help:
 	@echo
 	@echo '  make apply LINUX=DIR     apply the queue to a kernel tree of yours'
 	@echo '  make rebase KERNEL_SOURCE=NEW   try the queue on a newer tree, tarball or package'
-	@echo '  make lkml                the queue as mails in build/lkml; SERIES=NAME: one series; DRY_RUN=1: only show them'
+	@echo '  make lkml                the queue as mails in build/lkml; SERIES=FOLDER: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               the checks that have to pass before the mails are sent'
 	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
 	@echo '  make deb-tools           Debian packages of the tools: ci/deb-tools/README.md'
@@ -103,7 +103,7 @@ rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@ci/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
-	@ci/lkml/export $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
+	@ci/kernel/mails $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
 setup-gates: source
 	@ci/setup gates
 

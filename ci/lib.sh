@@ -58,15 +58,14 @@ temp() {
 # series VERSION: the patches in order, as file names
 series() {
 	[ -f "$root/patches/$1/series" ] || die "there is no queue for $1 in patches/"
-	sed 's/[[:space:]]*#.*//; /^$/d' "$root/patches/$1/series" |
-		sed "s,^,$root/patches/$1/,"
+	sed "s/[[:space:]]*#.*//; /^$/d; s,^[0-9.]*/,$root/patches/&,; t; s,^,$root/patches/$1/," "$root/patches/$1/series"
 }
 
-# own_series VERSION: those in its own folder; the others are shared with another kernel
-own_series() { series "$1" | grep "^$root/patches/$1/[^/]*\$"; }
+# own_series VERSION: those in its own folders; the others are shared with another kernel
+own_series() { series "$1" | grep "^$root/patches/$1/"; }
 
 # nth VERSION N: the name of its patch number N
-nth() { series "$1" | sed -n "$2s,.*/,,p"; }
+nth() { series "$1" | sed -n "$2s,^$root/patches/,,p"; }
 
 # touched PATCH...: the files that they touch
 touched() {

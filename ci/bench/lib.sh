@@ -55,7 +55,7 @@ kernel_of() {
 
 # How many patches the traps events are; what follows is not about exceptions.
 alone() {
-	sed '/^# \(sched\|tracing\): /,$d; /^#/d; /^$/d' "$root/patches/$v/series" | wc -l
+	series "$v" | grep -c '/traps/[^/]*$'
 }
 
 # make_modules KERNEL SETS: the modules that SETS need, in $work/modules
