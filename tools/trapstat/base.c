@@ -81,7 +81,7 @@ void note(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (!screen_note(format, args))
+	if (!screen_note || !screen_note(format, args))
 		print_note(format, args);
 	va_end(args);
 }
@@ -90,7 +90,8 @@ void die(const char *format, ...)
 {
 	va_list args;
 
-	screen_close();
+	if (screen_close)
+		screen_close();
 	va_start(args, format);
 	print_note(format, args);
 	va_end(args);

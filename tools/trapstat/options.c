@@ -185,6 +185,12 @@ static void check_screen(const char *given)
 		options.top = 1000;
 }
 
+static void need(bool built, const char *what, const char *packages)
+{
+	if (!built)
+		die("%s: trapstat was built without it; to build it in, install %s", what, packages);
+}
+
 void parse_options(int argc, char **argv, bool report)
 {
 	static const struct option names[] = {
@@ -272,6 +278,8 @@ void parse_options(int argc, char **argv, bool report)
 			options.json = true;
 			break;
 		case 'P':
+			need(export_main, "--perfetto",
+			     "libprotobuf-c-dev, protobuf-compiler and protobuf-c-compiler");
 			options.perfetto = true;
 			break;
 		case 'T':
@@ -304,6 +312,8 @@ void parse_options(int argc, char **argv, bool report)
 			bad_usage("there is no option %s: see trapstat -h", word);
 		}
 	}
+	need(!options.screen || screen_open, "top", "libncurses-dev");
+	need(!options.serve || serve_start, "serve", "libmicrohttpd-dev");
 	for (i = 0; i < TABLES && !options.table[i]; i++)
 		;
 	if (options.perfetto && (i < TABLES || options.json))

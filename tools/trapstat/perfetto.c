@@ -122,7 +122,7 @@ static DebugAnnotation *add_field(const char *name)
 	if (nr_fields == MAX_FIELDS)
 		die("an event has more than %d fields", MAX_FIELDS);
 	debug_annotation__init(added);
-	added->name = name;
+	added->name = (char *)name;
 	fields[nr_fields++] = added;
 	return added;
 }
@@ -192,11 +192,11 @@ static void write_event(TrackEvent__Type type, const struct track *track, uint64
 {
 	TracePacket packet = TRACE_PACKET__INIT;
 	TrackEvent event = TRACK_EVENT__INIT;
-	const char *category = SYSTEM;
+	char *category = SYSTEM;
 
 	event.type = type;
 	event.track_uuid = track_uuid(track);
-	event.name = name;
+	event.name = (char *)name;
 	if (name) {
 		event.n_categories = 1;
 		event.categories = &category;

@@ -189,18 +189,25 @@ static ssize_t write_out(void *waiting, const char *text, size_t size)
 	return done;
 }
 
+static void stop_counting(void)
+{
+	if (bpf_stop)
+		bpf_stop();
+	instance_destroy_all();
+}
+
 /* Also called on errors. Does nothing in a child, which has not called exec yet. */
 static void clean_up(void)
 {
 	if (getpid() != self)
 		return;
-	screen_close();
+	if (screen_close)
+		screen_close();
 	if (child)	/* one that waits for command_go() blocks signals */
 		end_child(child, child_runs ? SIGTERM : SIGKILL, GRACE, false);
 	child = 0;
 	record_stop();
-	bpf_stop();
-	instance_destroy_all();
+	stop_counting();
 }
 
 /* So that the parent sees which signal ended trapstat */
@@ -294,7 +301,7 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 {
 	double tick = instance && keeps_keys() ? clock_now() + TICK : 0, next, left;
 	struct pollfd fds[MAX_FDS] = {
-		{ .fd = bpf_wake_fd(), .events = POLLIN },
+		{ .fd = instance ? -1 : bpf_wake_fd(), .events = POLLIN },
 		{ .fd = options.screen ? STDIN_FILENO : -1, .events = POLLIN },
 		{ .fd = record_fd(), .events = POLLIN },
 	};
@@ -306,9 +313,9 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 	for (;;) {
 		nr = 3 + tasks_poll(fds + 3, MAX_PIDS);
 		nr += sideband_poll(fds + nr, MAX_FDS - nr - 1);
-		fds[nr++] = (struct pollfd){ .fd = serve_fd(), .events = POLLIN };
+		fds[nr++] = (struct pollfd){ .fd = options.serve ? serve_fd() : -1, .events = POLLIN };
 		next = tick && (!deadline || tick < deadline) ? tick : deadline;
-		serve = serve_timeout();
+		serve = options.serve ? serve_timeout() : -1;
 		if (serve >= 0 && (!next || clock_now() + serve < next))
 			next = clock_now() + serve;
 		left = !stopped_by && next > clock_now() ? next - clock_now() : 0;
@@ -321,7 +328,8 @@ static bool wait_until(double deadline, const sigset_t *waiting)
 			    (!instance && !options.record && maps_nr_gone() > MAX_GONE))
 				bpf_drain(&current);
 		}
-		serve_run();
+		if (options.serve)
+			serve_run();
 		if (options.screen && ret > 0 && fds[1].revents & (POLLHUP | POLLERR))
 			stopped_by = SIGHUP;
 		if (child && stopped_by)
@@ -549,7 +557,8 @@ static int run_command(const sigset_t *waiting)
 /* Counts by BPF or, where that cannot be, by the kernel's histograms. */
 static void start_counting(void)
 {
-	const char *why = options.no_bpf ? "--no-bpf" : bpf_start();
+	const char *why = options.no_bpf ? "--no-bpf" : bpf_start ? bpf_start() :
+			  "trapstat was built without it; to build it in, install clang, bpftool and libbpf-dev";
 	unsigned int i;
 
 	free(source);
@@ -608,8 +617,7 @@ static void start_names(void)
 
 static void restart_counting(void)
 {
-	bpf_stop();
-	instance_destroy_all();
+	stop_counting();
 	hist_stop();
 	instance = NULL;
 	sample_free(&current);
@@ -691,8 +699,7 @@ static int run(void)
 			 options.command ? run_command(&waiting) : run_reports(&waiting);
 	if (!record_stop() && !status)
 		status = STATUS_INCOMPLETE;
-	bpf_stop();
-	instance_destroy_all();
+	stop_counting();
 	return status;
 }
 

@@ -33,6 +33,9 @@ enum table { BY_CPU, LATENCY, OUTCOMES, TASKS, ADDRESSES, FROM, WORST, TABLES };
 #define MAX_PIDS	128
 #define MAX_CPUS	8192
 
+/* What was not built is NULL: the Makefile leaves out bpf.c, export.c, screen.c and serve.c. */
+#define OPTIONAL __attribute__((weak))
+
 struct options {
 	bool		table[TABLES];
 	bool		bars;
@@ -214,13 +217,13 @@ void instance_choose(struct tracefs_instance *instance);
 void instance_destroy_all(void);
 
 /* bpf.c */
-const char *bpf_start(void);
-void bpf_go(void);
-int bpf_wake_fd(void);
-void bpf_drain(struct sample *sample);
-void bpf_read(struct sample *sample);
-void bpf_count_task(pid_t tid);
-void bpf_stop(void);
+OPTIONAL const char *bpf_start(void);
+OPTIONAL void bpf_go(void);
+OPTIONAL int bpf_wake_fd(void);
+OPTIONAL void bpf_drain(struct sample *sample);
+OPTIONAL void bpf_read(struct sample *sample);
+OPTIONAL void bpf_count_task(pid_t tid);
+OPTIONAL void bpf_stop(void);
 
 /* hist.c */
 void hist_start(struct tracefs_instance *instance, unsigned int nr_cpus);
@@ -339,7 +342,7 @@ char *name_of_page(const struct row *row, const char **kind);
 
 /* report.c, export.c */
 int report_main(int nr_files, char **files);
-int export_main(int nr_files, char **files);
+OPTIONAL int export_main(int nr_files, char **files);
 
 /* worst.c: -w of a report */
 void worst_add(struct rows *rows, const struct traps_event *e);
@@ -351,12 +354,12 @@ void worst_restart(void);
 /* screen.c: trapstat top */
 enum screen_act { SCREEN_GO_ON, SCREEN_RESTART, SCREEN_QUIT };
 
-void screen_choose(void);
-void screen_open(const struct sample *sample);
-enum screen_act screen_keys(const struct sample *sample);
-bool screen_frozen(void);
-bool screen_note(const char *format, va_list args);
-void screen_close(void);
+OPTIONAL void screen_choose(void);
+OPTIONAL void screen_open(const struct sample *sample);
+OPTIONAL enum screen_act screen_keys(const struct sample *sample);
+OPTIONAL bool screen_frozen(void);
+OPTIONAL bool screen_note(const char *format, va_list args);
+OPTIONAL void screen_close(void);
 
 /* output.c */
 int output(const struct sample *sample);
@@ -368,11 +371,11 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 bool metrics_save(const char *path, const struct sample *counts);
 
 /* serve.c */
-void serve_start(const char *where, const struct sample *(*read)(void));
-int serve_fd(void);
-double serve_timeout(void);
-void serve_run(void);
-void serve_stop(void);
+OPTIONAL void serve_start(const char *where, const struct sample *(*read)(void));
+OPTIONAL int serve_fd(void);
+OPTIONAL double serve_timeout(void);
+OPTIONAL void serve_run(void);
+OPTIONAL void serve_stop(void);
 
 /* json.c */
 char *valid_utf8(const char *text);

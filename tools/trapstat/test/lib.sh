@@ -7,6 +7,9 @@
 trapstat=$1/trapstat/trapstat raise=$1/raise/raise slowfault=$1/slowfault/slowfault
 # shellcheck disable=SC2034
 sanitized=$1/trapstat/sanitized/trapstat
+# without any feature that can be left out
+# shellcheck disable=SC2034
+bare=$1/trapstat/bare/trapstat without='trapstat was built without it; to build it in, install'
 # shellcheck disable=SC2034
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$1/trapstat:$1/raise:$1/slowfault:$PATH
