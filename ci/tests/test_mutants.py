@@ -33,8 +33,8 @@ FILES = {
     "ci/kernel/regenerate": "#!/bin/sh\n",
     "ci/kernel/vanilla": VANILLA,
     "ci/mutants/mutants.tsv": LIST,
-    "patches/7.3/0001-c.patch": PATCH,
-    "patches/7.3/series": "0001-c.patch\n",
+    "patches/7.3/mm/0001-c.patch": PATCH,
+    "patches/7.3/series": "mm/0001-c.patch\n",
     "tools/trapstat/a.c": "good\n",
     "tools/trapstat/b.c": "good\n",
 }
@@ -90,7 +90,7 @@ class Tests(unittest.TestCase):
         self.write("tools/trapstat/b.c", "good enough\n")
         self.assertIn("\n1 defects, 0 are killed", self.mutants(SINCE="HEAD"))
         self.commit()
-        self.write("patches/7.3/0001-c.patch", "new\n" + PATCH)
+        self.write("patches/7.3/mm/0001-c.patch", "new\n" + PATCH)
         self.assertIn("\n1 defects, 1 are killed", self.mutants(SINCE="HEAD"))
         self.assertIn("\n2 defects, 1 are killed", self.mutants(SINCE="HEAD~", ALL="1"))
 
