@@ -30,7 +30,7 @@ help:
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
-	@echo '  make bench               measure what the events cost, write Documentation/performance.md'
+	@echo '  make bench               measure what the events cost, write it where it is quoted'
 	@echo '  make patches             regenerate the patches made of files in this repository'
 	@echo '  make coverage            regenerate Documentation/coverage.md from the logs of the checks'
 	@echo '  make mutants SINCE=REV   small defects of what has changed: do the tests notice? Without SINCE, all; can be interrupted'

@@ -84,11 +84,6 @@ queue_code() { code $(series "$1"); }
 # x86_code VERSION: without what is not built for x86
 x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 
-# without_comments: the files that stdin names, one after the other, as words
-without_comments() {
-	xargs perl -0777 -pe 's{/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\])*")}{$1 // " "}gse; s/\s+/ /g'
-}
-
 # copy_files FROM TO: those that stdin names, if they are there
 copy_files() {
 	mkdir -p "$2"

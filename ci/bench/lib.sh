@@ -29,9 +29,7 @@ programs() {
 	gcc $cflags -static -o "$1/faults" "$here/faults.c" &&
 		gcc $cflags -static -o "$1/bpf" "$here/bpf.c" -lbpf -lelf -lz &&
 		gcc $cflags -static -o "$1/whole" "$here/whole.c" &&
-		gcc $cflags -static -o "$1/alloc" "$here/alloc.c" &&
-		gcc $cflags -static -o "$1/loops" "$here/loops.c" &&
-		gcc $cflags -fPIC -shared -nostdlib -o "$1/sysv.so" "$here/sysv.c"
+		gcc $cflags -static -o "$1/alloc" "$here/alloc.c"
 }
 
 # The kernel KERNEL is a version in build/, then built as x86_64-guest, or VERSION/CONFIG.
@@ -108,8 +106,8 @@ boot() {
 		>"$work/results" || die "$kernel: $(tail -n 1 "$work/results")"
 }
 
-# versions VERSION SETS: what the results depend on, but for the queue: equal lines, equal results
-# of the vanilla kernel. Needs the guest of the SETS, which are exact.
+# versions VERSION SETS: what the results of the vanilla kernel depend on: equal lines, equal results.
+# Needs the guest of the SETS, which are exact.
 versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
 	if [ "$2" = arm64 ]; then
@@ -124,15 +122,7 @@ versions() {
 	$qemu --version | sed -n '1s/^/# /p'
 	shift
 	echo "# configuration $(cd "$root/kernel-config" && cat "$@" | grep ^CONFIG_ | sum)"
-	echo "# measuring programs $(cd "$root/ci/vm" && find "$work/guest" -type f | LC_ALL=C sort |
-		xargs cat init-alone links mounts "$(command -v busybox)" | sum)"
-}
-
-# queue VERSION SETS: which queue it is: the code that it makes for that architecture, without comments
-queue() {
-	other=arm64
-	[ "$2" != arm64 ] || other=x86
-	echo "# queue $(cd "$build/$1/linux" && queue_code "$1" | grep -v "^arch/$other/" | without_comments | sum)"
+	echo "# measuring programs $(cat "$here"/faults-*.h "$here/faults.c" "$here/guest" "$work"/guest/sets/* | sum)"
 }
 
 sum() { sha256sum | cut -c1-16; }
@@ -144,7 +134,8 @@ exact_results() {
 	case $1 in
 	*-Os) sets='off traps' ;;
 	*-arm64) sets=arm64 ;;
-	*) sets=$exact ;;
+	vanilla) sets=$exact ;;
+	*) sets='off traps kprobes' ;;
 	esac
 	boot "$(kernel_of "$1")" "$sets"
 	sed "s/^/$1	/" "$work/results"

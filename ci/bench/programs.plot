@@ -1,10 +1,7 @@
-gcc, all events recorded	{% patched:all events:gcc; patched:off:gcc}
-gcc, histogram only	{% patched:hist only:gcc; patched:off:gcc}
-fork + exec, all events recorded	{% patched:all events:spawn; patched:off:spawn}
-fork + exec, histogram only	{% patched:hist only:spawn; patched:off:spawn}
-malloc, all events recorded	{% patched:all events:alloc; patched:off:alloc}
-malloc, histogram only	{% patched:hist only:alloc; patched:off:alloc}
-dbench, all events recorded	{% patched:all events:dbench; patched:off:dbench}
-dbench, histogram only	{% patched:hist only:dbench; patched:off:dbench}
-tbench, all events recorded	{% patched:all events:tbench; patched:off:tbench}
-tbench, histogram only	{% patched:hist only:tbench; patched:off:tbench}
+Whole programs	percent more instructions than with nothing on
+gcc, all events recorded	% patched:all events:gcc; patched:off:gcc
+gcc, histogram only	% patched:hist only:gcc; patched:off:gcc
+fork + exec, all events recorded	% patched:all events:spawn; patched:off:spawn
+fork + exec, histogram only	% patched:hist only:spawn; patched:off:spawn
+malloc, all events recorded	% patched:all events:alloc; patched:off:alloc
+malloc, histogram only	% patched:hist only:alloc; patched:off:alloc

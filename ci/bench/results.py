@@ -1,29 +1,36 @@
-"""What was measured: results/VERSION.tsv, and the {...} by which texts quote it
+"""What was measured, and the {...} by which texts quote it
 
     {kernel:setup:kind}        the number; kernel:setup:kind:mean is the mean
     {+ kernel:setup:kind}      what it costs over the vanilla kernel, nothing on
     {- A; B}  {/ A; B}         A less B; the cost of A in terms of that of B
     {% A; B}                   percent that A is more than B
-    {: A; B}                   A divided by B
     {* kernel:setup:kind}      the number, a ratio
+    {queue}                    the queue that was measured
 """
 import math
+import os
 import pathlib
 import re
 import sys
 
-FIELD = re.compile(r"\{([^ }][^}]*)\}")
+HERE = pathlib.Path(__file__).parent
 
 
 class Results:
-    def __init__(self, path):
-        self.numbers = {}
+    """The numbers of PATHS, or those that are committed."""
+
+    def __init__(self, *paths):
+        version = os.environ.get("KERNEL", "7.3")
+        self.numbers, self.queues = {}, set()
         try:
-            lines = pathlib.Path(path).read_text().splitlines()
+            lines = [line for path in paths or HERE.glob(f"results/{version}*.tsv")
+                     for line in pathlib.Path(path).read_text().splitlines()]
         except OSError as error:
-            sys.exit(f"ci/bench: {path}: {error.strerror}: run make bench")
+            sys.exit(f"ci/bench: {error.filename}: {error.strerror}: run make bench")
         for line in lines:
-            if not line.startswith("#"):
+            if line.startswith("# queue of "):
+                self.queues.add(line[2:])
+            elif not line.startswith("#"):
                 kernel, setup, kind, best, mean = line.split("\t")
                 self.numbers[f"{kernel}:{setup}:{kind}"] = float(best)
                 self.numbers[f"{kernel}:{setup}:{kind}:mean"] = float(mean)
@@ -42,7 +49,9 @@ class Results:
     def value(self, field):
         """What stands for {field}."""
         operator, which = field[0], field[2:]
-        if operator not in "+-/%:*":
+        if field == "queue":
+            return ", ".join(sorted(self.queues))
+        if operator not in "+-/%*":
             return whole(self.get(field))
         a, b = re.fullmatch(r"(.*?)(?:; *(.*))?", which).groups()
         if operator == "+":
@@ -53,13 +62,7 @@ class Results:
             return whole(self.get(a) - self.get(b))
         if operator == "/":
             return f"{self.cost(a) / self.cost(b):.2f}"
-        if operator == ":":
-            return f"{self.get(a) / self.get(b):.2f}"
         return f"{(self.get(a) / self.get(b) - 1) * 100:.2f}"
-
-    def fill(self, text):
-        """The text with numbers for its fields; KeyError names one that was not measured."""
-        return FIELD.sub(lambda field: self.value(field[1]), text)
 
 
 def whole(number):
