@@ -129,13 +129,14 @@ sum() { sha256sum | cut -c1-16; }
 
 # The SETS that are exact, and their results of the kernel NAME. Vanilla 7.3 compiled for size
 # dies of a kretprobe and of an fprobe on handle_mm_fault().
-exact='off traps kprobes peers'
+exact='off traps kprobes kinds peers'
 exact_results() {
 	case $1 in
 	*-Os) sets='off traps' ;;
 	*-arm64) sets=arm64 ;;
+	alone) sets='off traps kprobes' ;;
+	patched) sets='off traps kprobes kinds' ;;
 	vanilla) sets=$exact ;;
-	*) sets='off traps kprobes' ;;
 	esac
 	boot "$(kernel_of "$1")" "$sets"
 	sed "s/^/$1	/" "$work/results"
