@@ -25,12 +25,11 @@
 #define FRESH_PAGES	256
 
 struct thread storm_threads[THREADS];
-long storm_pause_us;
+long storm_pause_us, storm_keep;
 
 static pthread_barrier_t barrier;
 static long each;			/* exceptions of a thread, about */
 static bool stop;			/* before that many are raised */
-static int finished;			/* threads */
 static __thread struct thread *self_thread;
 
 static const char *resume_of(unsigned long ip)
@@ -160,8 +159,10 @@ static int raise_any(struct thread *thread)
 
 static void raise_all(struct thread *thread)
 {
-	while (raised(thread, 0) > 0 && !__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
-		for (int i = 0; i < 10; i++)
+	long left;
+
+	while ((left = raised(thread, 0)) > 0 && !__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+		for (int i = 0; i < 10 && left >= __atomic_load_n(&storm_keep, __ATOMIC_SEQ_CST); i++)
 			raised(thread, raise_any(thread));
 		if (storm_pause_us)
 			usleep(storm_pause_us);
@@ -196,7 +197,6 @@ static void *thread_main(void *data)
 	/* Tracing is switched on. */
 	meet();
 	raise_all(thread);
-	__atomic_add_fetch(&finished, 1, __ATOMIC_SEQ_CST);
 	meet();
 	/* No more interruptions. */
 	meet();
@@ -234,9 +234,9 @@ int storm_prepare(long count)
 {
 	memset(storm_threads, 0, sizeof(storm_threads));
 	storm_pause_us = 0;
+	storm_keep = 0;
 	each = count / THREADS;
 	stop = false;
-	finished = 0;
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	set_handlers();
 	for (int i = 0; i < THREADS; i++) {
@@ -266,11 +266,6 @@ long storm_left(void)
 	for (int i = 0; i < THREADS; i++)
 		sum += raised(&storm_threads[i], 0);
 	return sum;
-}
-
-bool storm_done(void)
-{
-	return __atomic_load_n(&finished, __ATOMIC_SEQ_CST) == THREADS;
 }
 
 void storm_stop(void)

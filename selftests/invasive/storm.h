@@ -31,12 +31,12 @@ struct thread {
 
 extern struct thread storm_threads[THREADS];
 extern long storm_pause_us;		/* after every few; set it before storm_start() */
+extern long storm_keep;			/* as many a thread does not raise yet */
 
 long storm_size(void);
 int storm_prepare(long count);
 int storm_start(unsigned int disturbances);
 long storm_left(void);			/* exceptions to raise, about */
-bool storm_done(void);
 void storm_stop(void);
 int storm_end(void);
 unsigned long storm_sum(void);
