@@ -64,8 +64,6 @@ class Lastboot(unittest.TestCase):
     def test_writes(self):
         self.assertEqual(self.run_it(), (0, "", []))
         self.assertEqual(self.output.read_text(), "written\n")
-
-    def test_without_modules(self):
         (self.root / "proc/modules").unlink()
         self.assertEqual(self.run_it(), (0, "", []))
 
@@ -77,8 +75,6 @@ class Lastboot(unittest.TestCase):
     def test_fails_at_first(self):
         self.assertEqual(self.run_it(first="echo no; exit 1"),
                          (1, "lastboot: trace-cmd restore: no\n", []))
-
-    def test_ends_at_first(self):
         self.assertEqual(self.run_it(first="kill -TERM $PPID; sleep 1"), (143, "", []))
 
     def test_ends_while_it_reads(self):
@@ -88,10 +84,6 @@ class Lastboot(unittest.TestCase):
         self.expect_kept(1, "lastboot: trace-cmd restore: no\n", last="echo no; exit 1")
 
     def test_ends_at_last(self):
-        self.expect_kept(143, "", last="kill -TERM $PPID; sleep 1")
-
-    def test_hung_up_at_last(self):
-        self.expect_kept(129, "", last="kill -HUP $PPID; sleep 1")
-
-    def test_interrupted_at_last(self):
-        self.expect_kept(130, "", last="kill -INT $PPID; sleep 1")
+        for number, name in (143, "TERM"), (129, "HUP"), (130, "INT"):
+            self.setUp()
+            self.expect_kept(number, "", last=f"kill -{name} $PPID; sleep 1")
