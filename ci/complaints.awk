@@ -5,15 +5,19 @@
 # What the kernel does about the #NM and, with ibt=warn, the #CP that the tests raise in it.
 check ~ /^kselftest/ && / (exc_device_not_available|raise_cp_ip)[+]|Missing ENDBR/ { next }
 
-# Which data races count is for ci/checks/debug to say.
-check ~ /^kselftest/ && /BUG: KCSAN/ { next }
+# Of the kernel that is to die there.
+check ~ /^flight/ && !rebooted { rebooted = /Rebooting in/; next }
+
+# A data race counts if one of the two functions that it names is of the queue.
+/BUG: KCSAN/ && !/(record|event|trace)_(trap|page_fault|mm_fault)|trap_(record|begin|end|entry|exit|events|flags|watch|may_record|duration)|page_fault_(events|entry|exit)|mm_fault_result/ { next }
 
 # What the test is about.
-check == "kselftest-x86_64-qemu-oops" && /BUG: kernel NULL pointer dereference|Oops: Oops: 0002|lkdtm_WARNING[+]|Oops: invalid opcode/ { next }
+check ~ /^kselftest-x86_64-qemu-oops/ && /BUG: kernel NULL pointer dereference|Oops: Oops: 0002|lkdtm_WARNING[+]|Oops: invalid opcode/ { next }
+check == "oops-arm64" && /lkdtm_WARNING[+]|kernel BUG at|Oops - BUG|lkdtm_BUG[+]/ { next }
 
 # QEMU's TCG takes some of the code that stress-ng makes up, in user mode, for an access of
 # the kernel, of memory that is not present or that is user mode's.
-check == "loads-opcode" && /BUG: unable to handle page fault|Oops: Oops: 000[0-3]/ { oops = oops $0 "\n"; next }
+check ~ /^loads-.*opcode$/ && /BUG: unable to handle page fault|Oops: Oops: 000[0-3]/ { oops = oops $0 "\n"; next }
 /RIP: 00(33|23):/ { oops = "" }
 oops && /RIP: / { printf "%s", oops; oops = "" }
 

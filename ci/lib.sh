@@ -126,6 +126,19 @@ no_complaints() {
 	[ -z "$complaints" ] || die "the kernel complains: $(printf '%s\n' "$complaints" | head -n 1) (${1#"$root"/})"
 }
 
+# guest NAME [OPTION]... -- CMD...: CMD in the guest, with these options of ci/vm/run. $log has what it
+# prints, and $console what the kernel does. Dies if CMD fails, by its first line "not ok" or its
+# last one, and if the kernel complains, but for what is known of NAME.
+guest() {
+	log=$logdir/$1.log console=$logdir/$1-console.log guest=$1
+	shift
+	"$root/ci/vm/run" -l "$console" "$@" >"$log" 2>&1 || {
+		grep -av '^ok' "$log" | tail -n 100 >&2
+		die "$(sed -n 's/^not ok: //p; $p' "$log" | head -n 1) ($log)"
+	}
+	no_complaints "$console" "$guest"
+}
+
 # What compiles programs for the arm64 guest
 arm64_cc='clang-19 --target=aarch64-linux-gnu'
 
@@ -138,16 +151,12 @@ tool() {
 		die "tools/$tool does not build: $(reason "$log") ($log)"
 }
 
-# raise_of ARCH: build tools/raise, and leave its path in $raise
-raise_of() {
-	case $1 in
-	arm64)
-		raise=$build/raise-arm64/raise
-		tool raise OUT="${raise%/*}" CC="$arm64_cc" LDFLAGS=-static ;;
-	*)
-		raise=$build/raise/raise
-		tool raise ;;
-	esac
+# arm64_tool NAME: the same for the arm64 guest, in build/NAME-arm64
+arm64_tool() {
+	"$root/ci/chroot" arm64 >>"$log" 2>&1 || die "no programs of arm64 ($log)"
+	PKG_CONFIG_SYSROOT_DIR=$build/chroot-arm64 \
+		PKG_CONFIG_LIBDIR=$build/chroot-arm64/usr/lib/aarch64-linux-gnu/pkgconfig:$build/chroot-arm64/usr/share/pkgconfig \
+		tool "$1" OUT="$build/$1-arm64" CC="$arm64_cc --sysroot=$build/chroot-arm64" MULTIARCH="$(gcc -print-multiarch)"
 }
 
 # balance FILE: build ci/checks/balance.c as FILE; $log has what gcc says.

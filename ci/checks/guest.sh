@@ -1,5 +1,5 @@
-# Sourced by what a check runs in the guest (sh), which has changed to a directory of
-# its own: counts what succeeds.
+# Sourced by what a check runs in the guest (sh): counts what succeeds, in a directory of its own,
+# and looks whether tracefs is left as it was.
 # shellcheck shell=sh
 
 tracing=/sys/kernel/tracing
@@ -26,11 +26,11 @@ check() {
 # stopped PID: by a signal
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 
-# wait_for CMD...: until CMD succeeds, for five minutes
+# wait_for CMD...: until CMD succeeds; a quarter of an hour is not that of a slow machine
 wait_for() {
 	since=$(uptime)
 	until "$@"; do
-		[ $(($(uptime) - since)) -lt 300 ] || { echo "waited in vain: $*"; return 1; }
+		[ $(($(uptime) - since)) -lt 900 ] || { echo "waited in vain: $*"; return 1; }
 		sleep 0.05
 	done
 }
@@ -47,10 +47,18 @@ state() {
 			[ ! -e "$file" ] || echo "$file: $(cat "$file")"
 		done
 		ls instances
-	)
+	) | sed 's/^\(buffer_size_kb: \).*expanded: \([0-9]*\).*/\1\2/'	# before the first record
+}
+first_state=$(state)
+same_state() { printf '%s\n' "$first_state" >state.first && state | diff state.first -; }
+# as_it_was: of which the summary makes a check, if the script has not done so
+as_it_was() {
+	[ -z "$first_state" ] || check 'tracefs is as it was' same_state
+	first_state=''
 }
 
 summary() {
+	as_it_was
 	echo "$passed checks passed, $failed failed"
 	[ $failed -eq 0 ]
 }

@@ -42,6 +42,11 @@ class Tests(unittest.TestCase):
         self.assertIn("hrtimer_forward", self.said(warning % "", "kselftest-f"))
         self.assertIn("hrtimer_forward", self.said(warning % "dl_task_timer+0x1\r\n", "f"))
 
+    def test_data_races(self):
+        race = "BUG: KCSAN: data-race in %s / g\r\n"
+        self.assertEqual(self.said(race % "f"), "")
+        self.assertIn("data-race in trap_exit", self.said(race % "trap_exit"))
+
     def test_oops_of_user_mode(self):
         self.assertEqual(self.said(OOPS % "0033:0x1", "loads-opcode"), "")
         self.assertIn("page fault", self.said(OOPS % "0010:f+0x1", "loads-opcode"))

@@ -1,16 +1,12 @@
 # Sourced by the scripts here (sh), which run in the guest, and whose argument is BUILD: trapstat,
 # raise and slowfault are built there, and in trapstat/sanitized a trapstat with sanitizers.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034 # variables of the scripts, and of guest.sh
 
 . "$(dirname "$0")/../../../ci/checks/guest.sh"
-# shellcheck disable=SC2034 # of the scripts
 trapstat=$1/trapstat/trapstat raise=$1/raise/raise slowfault=$1/slowfault/slowfault
-# shellcheck disable=SC2034
 sanitized=$1/trapstat/sanitized/trapstat
 # without any feature that can be left out
-# shellcheck disable=SC2034
 bare=$1/trapstat/bare/trapstat without='trapstat was built without it; to build it in, install'
-# shellcheck disable=SC2034
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$1/trapstat:$1/raise:$1/slowfault:$PATH
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
@@ -31,7 +27,7 @@ expect() {
 number() { jq -s "[.[].$2.rows[] | select($3) | .$4] | add // 0" "$1"; }
 equal() { [ "$1" -eq "$2" ] || { echo "$1, not $2"; return 1; }; }
 
-[ -z "${on_host-}" ] || return 0
+[ -z "${on_host-}" ] || { first_state=''; return 0; }
 
 instances() { ls $tracing/instances; }
 programs() { bpftool prog show | grep '^[0-9]' | cut -d ' ' -f 2-5; }
