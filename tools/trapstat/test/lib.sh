@@ -17,7 +17,7 @@ cd "$(mktemp -d)" || exit 1
 expect() {
 	status=$1 text=$2
 	shift 2
-	timeout 300 "$@" 2>said >/dev/null </dev/null
+	timeout 900 "$@" 2>said >/dev/null </dev/null
 	got=$?
 	[ "$got" -eq "$status" ] || { echo "$*: exit status $got, not $status"; cat said; return 1; }
 	[ "$(cat said)" = "${text:+trapstat: $text}" ] || { echo "$*: says"; cat said; return 1; }
