@@ -47,8 +47,11 @@ state() {
 			[ ! -e "$file" ] || echo "$file: $(cat "$file")"
 		done
 		ls instances
-	) | sed 's/^\(buffer_size_kb: \).*expanded: \([0-9]*\).*/\1\2/'	# before the first record
+	)
 }
+# The buffer gets its size now, and not when something is recorded first.
+buffer_size=$(sed -n 's/.*expanded: \([0-9]*\).*/\1/p' $tracing/buffer_size_kb 2>/dev/null)
+[ -z "$buffer_size" ] || echo "$buffer_size" >$tracing/buffer_size_kb
 first_state=$(state)
 same_state() { printf '%s\n' "$first_state" >state.first && state | diff state.first -; }
 # as_it_was: of which the summary makes a check, if the script has not done so
