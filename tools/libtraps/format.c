@@ -9,7 +9,7 @@
 
 enum field {
 	VECTOR, USER_MODE, ERROR_CODE, IP, ADDRESS, EVENT_DATA, RESULT, FLAGS, DURATION,
-	FAULT_FLAGS, MM_ID, CURR, FIELDS
+	CURR, FIELDS
 };
 
 #define BIT(field)	(1U << (field))
@@ -24,8 +24,6 @@ static const char * const field_names[FIELDS] = {
 	[RESULT]	= "result",
 	[FLAGS]		= "flags",
 	[DURATION]	= "duration",
-	[FAULT_FLAGS]	= "fault_flags",
-	[MM_ID]		= "mm_id",
 	[CURR]		= "curr",
 };
 
@@ -41,8 +39,7 @@ static const struct {
 	[TRAPS_TRAP_EXIT]	 = { "trap_exit", TRAP | ENDED },
 	[TRAPS_PAGE_FAULT_ENTRY] = { "page_fault_entry", FAULT },
 	[TRAPS_PAGE_FAULT_EXIT]	 = { "page_fault_exit", FAULT | ENDED },
-	[TRAPS_MM_FAULT]	 = { "mm_fault", BIT(ADDRESS) | BIT(FAULT_FLAGS) | BIT(MM_ID) |
-						 BIT(CURR) | ENDED },
+	[TRAPS_MM_FAULT]	 = { "mm_fault", BIT(ADDRESS) | BIT(CURR) | ENDED },
 };
 
 struct names {
@@ -215,8 +212,6 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 				  trap_vector(number(type, VECTOR, record)) : TRAPS_VECTOR_PF,
 		.result		= number(type, RESULT, record),
 		.flags		= number(type, FLAGS, record),
-		.fault_flags	= number(type, FAULT_FLAGS, record),
-		.mm_id		= number(type, MM_ID, record),
 		.user_mode	= number(type, USER_MODE, record),
 		.curr		= number(type, CURR, record),
 		.error_code	= number(type, ERROR_CODE, record),

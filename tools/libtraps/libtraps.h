@@ -49,8 +49,6 @@ struct traps_event {
 	unsigned int	vector;
 	unsigned int	result;
 	unsigned int	flags;
-	unsigned int	fault_flags;
-	unsigned int	mm_id;
 	bool		user_mode;
 	bool		curr;
 	uint64_t	error_code;
