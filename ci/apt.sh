@@ -1,11 +1,29 @@
-# Sourced after lib.sh by scripts that take a Debian package of another suite or
-# architecture (sh). They set $package, $version and $suite; $arch, if it is
-# neither this machine's nor "all"; $log. All is kept in build/apt, with an apt
-# state of its own for each suite, and comes from the mirror that this machine's
-# apt is configured for.
+# Sourced after lib.sh by scripts that take Debian packages of another suite or architecture
+# (sh). They set $suite, $package and $version; $arch, if it is neither this machine's nor
+# "all"; $log. All is kept in build/apt, with an apt state of its own for each suite, and
+# comes from the mirror that this machine's apt is configured for.
 # shellcheck shell=sh
 
 arch=all updated=''
+
+# What apt's sources say of the suite: the archive that has it, or else the one this system is
+# installed from; that of security updates is beside it. Before the first apt-get update
+# there is no release info.
+# shellcheck disable=SC2016 # apt expands these
+archive() {
+	site=$(for info in --release-info --no-release-info; do
+		apt-get indextargets $info 'Created-By: Packages' --format '$(SITE) $(RELEASE) $(CODENAME)'
+	done | awk -v suite="$suite" -v here="$(. /etc/os-release && echo "$VERSION_CODENAME")" '
+		$2 == suite || $3 == suite { has = has ? has : $1 }
+		$2 == here || $3 == here { from = from ? from : $1 }
+		END {
+			if (from && suite ~ /-security$/)
+				sub("/*$", "-security", from)
+			print has ? has : from
+		}')
+	[ -n "$site" ] || die "apt has no Debian archive configured"
+	echo "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main"
+}
 
 own_apt() {
 	tool=$1
@@ -16,35 +34,11 @@ own_apt() {
 		-o Acquire::Languages=none -o Acquire::Check-Valid-Until=false "$@"
 }
 
-# site_of NAME: the archive that has this suite or codename; before the first apt-get
-# update there is no release info.
-# shellcheck disable=SC2016 # apt expands these
-site_of() {
-	for info in --release-info --no-release-info; do
-		apt-get indextargets "$info" 'Created-By: Packages' \
-			--format '$(SITE) $(RELEASE) $(CODENAME)' |
-			awk -v c="$1" '$2 == c || $3 == c { print $1; exit }'
-	done | head -n 1
-}
-
-# The archive that has the suite, or else the one this system is installed from; that of
-# security updates is beside it.
-mirror() {
-	site_of "$suite" | grep . || case $suite in
-	*-security) site_of "$(codename)" | sed 's|/*$|-security|' ;;
-	*) site_of "$(codename)" ;;
-	esac
-}
-codename() { (. /etc/os-release && echo "$VERSION_CODENAME"); }
-
+# update TYPE: the index of the suite's packages (deb) or sources (deb-src), in $apt
 update() {
-	site=$(mirror)
-	[ -n "$site" ] || die "apt has no Debian archive configured"
 	mkdir -p "$apt/etc/apt.conf.d" "$apt/etc/preferences.d" "$apt/lists/partial" \
 		"$apt/cache/archives/partial"
-	for type; do
-		echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main"
-	done >"$apt/etc/sources.list"
+	echo "$1 $(archive)" >"$apt/etc/sources.list"
 	own_apt apt-get update --error-on=any
 }
 
@@ -58,36 +52,60 @@ choose() {
 	version=$newest
 }
 
-# download FILE COMMAND...: the argument of apt-get that leaves FILE.
 download() {
-	wanted=$1
-	shift
-	rm -rf "$work/download"
-	mkdir "$work/download"
+	mkdir -p "$work/download"
 	cd "$work/download" || return
 	own_apt apt-get "$@" "$package=$version"
-	mv "$wanted" "$build/apt/"
+	mv "${file##*/}" "$file"
 }
 
-# get TYPE NAMER COMMAND...: NAMER tells the file's name. Leaves its path in $file.
+# file_of TYPE: where a binary package is, or the upstream tarball of a source package
+file_of() {
+	case $1 in
+	deb) echo "$build/apt/${package}_$(echo "$version" | sed 's/:/%3a/')_$arch.deb" ;;
+	deb-src) echo "$build/apt/${package}_${version%-*}.orig.tar.xz" ;;
+	esac
+}
+
+# get TYPE COMMAND...: leaves the path in $file
 get() {
-	type=$1 namer=$2
-	shift 2
-	apt=$build/apt/$suite
-	[ "$arch" = all ] || apt=$apt-$arch
-	[ "$type" = deb ] || apt=$apt-source
-	file=$build/apt/$($namer)
+	type=$1
+	shift
+	file=$(file_of "$type")
 	[ ! -f "$file" ] || return 0
+	apt=$build/apt/$suite-$arch-$type
 	[ "$updated" = "$apt" ] || step "index of $suite" "$log" update "$type"
 	updated=$apt
 	choose
-	file=$build/apt/$($namer)
-	[ -f "$file" ] || step "download $package $version" "$log" download "${file##*/}" "$@"
+	file=$(file_of "$type")
+	[ -f "$file" ] || step "download $package $version" "$log" download "$@"
+}
+get_deb() { get deb download; }
+get_source() { get deb-src source --download-only --tar-only; }
+
+# unpacked BASE DIR: DIR has the files of the package that BASE pins, anew when BASE has
+# changed
+unpacked() {
+	! cmp -s "$1" "$2/base" || return 0
+	lock
+	! cmp -s "$1" "$2/base" || return 0	# another one may have made it meanwhile
+	get_deb
+	rm -rf "$work/unpacked"
+	dpkg-deb -x "$file" "$work/unpacked"
+	cp "$1" "$work/unpacked/base"
+	rm -rf "$2"
+	mkdir -p "${2%/*}"
+	mv "$work/unpacked" "$2"
 }
 
-deb_name() { echo "${package}_$(echo "$version" | sed 's/:/%3a/')_$arch.deb"; }
-tar_name() { echo "${package}_${version%-*}.orig.tar.xz"; }
-
-# The pinned binary package, and the upstream tarball of the pinned source package.
-get_deb() { get deb deb_name download; }
-get_source() { get deb-src tar_name source --download-only --tar-only; }
+# debian DIR VARIANT PACKAGES [OPTION...]: a system of $suite, by mmdebstrap
+# shellcheck disable=SC2086 # words
+debian() (
+	need mmdebstrap mmdebstrap
+	to=$1 variant=$2 packages=$(echo $3 | tr ' ' ,)
+	shift 3
+	[ "$arch" = all ] || set -- --architectures="$arch" "$@"
+	mmdebstrap --mode=root --format=directory --variant="$variant" --include="$packages" \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Languages "none"' "$@" \
+		"$suite" "$to" "deb $(archive)"
+)

@@ -1,5 +1,5 @@
 # Sourced after lib.sh by scripts that mount something, or run something in a minimal
-# Debian (sh); bootstrap needs apt.sh.
+# Debian (sh); minimal_debian needs apt.sh.
 # shellcheck shell=sh
 
 # ccache's cache
@@ -24,17 +24,22 @@ need_mounts() {
 		die "cannot mount ($refused): run it on a machine, in a container with CAP_SYS_ADMIN, or in a chroot whose directory is bind-mounted on itself"
 }
 
-# bootstrap DIR PACKAGES: a minimal system of $suite
-bootstrap() {
-	command -v debootstrap >/dev/null || die 'no debootstrap: run ci/setup'
-	apart debootstrap --variant=minbase --include="$2" "$suite" "$1" "$(mirror)"
+# minimal_debian DIR PACKAGES: $system, a copy of a minimal Debian 12, which is kept in DIR
+minimal_debian() {
+	# shellcheck disable=SC2034 # of apt.sh
+	suite=bookworm
+	[ -d "$1" ] || {
+		step 'minimal Debian' "$log" debian "$work/root" minbase "$2" >&2
+		mkdir -p "${1%/*}"
+		mv "$work/root" "$1"
+	}
+	cp -a "$1" "$system"
 }
 
-# minimal_root DIR PACKAGES: the same, all of it or nothing, for who keeps it
-minimal_root() {
-	bootstrap "$work/root" "$2"
-	mkdir -p "${1%/*}"
-	mv "$work/root" "$1"
+# disk_of DIR: an image of a disk that has its files, in $work/disk
+disk_of() {
+	rm -f "$work/disk"
+	mke2fs -q -t ext4 -d "$1" "$work/disk" "$(($(du -sm "$1" | cut -f1) * 5 / 4 + 64))M"
 }
 
 # in_system DIR COMMAND...: in the system in DIR, as on a machine
