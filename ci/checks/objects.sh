@@ -7,7 +7,12 @@ sources() { queue_code "$v" | grep '\.[cS]$'; }
 # Does the directory's Makefile build that, and that of its parent the directory?
 is_built() {
 	[ -d "$tree/$1" ] || return 1
-	make -s -f "$root/ci/checks/objects.mk" srctree="$tree" O="$out" dir="$1" 2>/dev/null |
+	make -s -f - srctree="$tree" out="$out" obj="$1" src="$tree/$1" 2>/dev/null <<-'END' |
+		all: ;
+		include $(out)/.config
+		include $(firstword $(wildcard $(src)/Kbuild $(src)/Makefile))
+		$(info $(obj-y) $(obj-m) $(lib-y))
+	END
 		tr ' ' '\n' | grep -qxF "$2" || return 1
 	case $1 in
 	arch/x86 | arch/arm64) grep -qix "CONFIG_${1#arch/}=y" "$out/.config" ;;
