@@ -118,7 +118,7 @@ class Tests(unittest.TestCase):
         self.mutants("killed")
         self.write("ci/checks/trapstat", "#!/bin/sh\n! grep -q KILLED "
                    '"${0%/*}/../../tools/trapstat/a.c" || {\n'
-                   "echo 'ci/vm/boot: qemu failed: no memory'\necho 'a check fails'\nexit 1\n}\n")
+                   "echo 'ci/vm/run: qemu failed: no memory'\necho 'a check fails'\nexit 1\n}\n")
         self.assertIn("killed failed: ", self.mutants("killed", status=1))
 
     def test_change_fits(self):
