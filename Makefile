@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help
 help:
-	@echo 'Traps: every x86 exception and page fault in ftrace'
+	@echo 'Traps: every exception and page fault in ftrace'
 	@echo
 	@echo '  make demo                build and boot the patched kernel, trace a real program'
 	@echo '  make demo CMD="..."      trace a command of yours'
