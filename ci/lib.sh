@@ -1,4 +1,4 @@
-# Sourced by the scripts in tools/ and ci/ (sh). They set $root.
+# Sourced by the scripts in ci/, and by tests in tools/ (sh). They set $root.
 # shellcheck shell=sh
 
 build=$root/build

@@ -70,7 +70,7 @@ make_modules() {
 			cp "$work/module/ticks.ko" "$work/modules/"
 			;;
 		lttng)
-			"$root/tools/lttng/build" "${1%%/*}" >&2
+			"$root/ci/kernel/lttng" "${1%%/*}" >&2
 			mkdir "$work/modules/files"
 			cp -r "$build/${1%%/*}/lttng/root/lib" "$work/modules/files/"
 			;;
