@@ -112,10 +112,10 @@ versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
 	if [ "$2" = arm64 ]; then
 		compiler=${arm64_cc%% *} linker=ld.lld-19 qemu=qemu-system-aarch64
-		set -- "$1" arm64-guest.config
+		set -- "$1" guest.config arm64-guest.config
 	else
 		compiler=gcc linker=ld qemu=qemu-system-x86_64
-		set -- "$1" btf.config x86_64-guest.config x86_64-size.config
+		set -- "$1" btf.config guest.config x86_64-guest.config x86_64-size.config
 	fi
 	$compiler --version | sed -n '1s/^/# /p'
 	$linker --version | sed -n '1s/^/# /p'
