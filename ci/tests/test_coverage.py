@@ -85,7 +85,7 @@ class Logs(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     impossible = report.impossible_for("here-a", "# A comment\n"
-                                       "*\tuser\t#DF\tcannot\n"
+                                       "*\tuser,user32\t#DB,#DF\tcannot\n"
                                        "there\tuser\t#AC\tthere only\n"
                                        "*\t*\t#MC\tnot recorded\n"
                                        "here\tuser\t*\tnot of here-a\n"
