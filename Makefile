@@ -95,7 +95,7 @@ apply:
 	@[ -n "$(LINUX)" ] || { echo 'apply: which tree? make apply LINUX=/path/to/linux' >&2; exit 1; }
 	@ci/kernel/patch $(KERNEL) --tree "$(LINUX)"
 patches: source
-	@ci/kernel/regenerate $(KERNEL)
+	@ci/kernel/regenerate
 	@ci/kernel/patch $(KERNEL)
 
 .PHONY: rebase lkml setup-gates
