@@ -81,8 +81,6 @@ code() { touched "$@" | grep -E '^(arch|include|kernel|mm)/'; }
 queue_files() { touched $(series "$1"); }
 # shellcheck disable=SC2046 # names without spaces
 queue_code() { code $(series "$1"); }
-# x86_code VERSION: without what is not built for x86
-x86_code() { queue_code "$1" | grep -v '^arch/arm64/'; }
 
 # copy_files FROM TO: those that stdin names, if they are there
 copy_files() {
