@@ -26,7 +26,7 @@ help:
 	@echo '  make lkml                the queue as mails in build/lkml; SERIES=FOLDER: one series; DRY_RUN=1: only show them'
 	@echo '  make gates               the checks that have to pass before the mails are sent'
 	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
-	@echo '  make deb-tools           Debian packages of the tools: ci/deb-tools/README.md'
+	@echo '  make deb-tools           Debian packages of the tools'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
