@@ -23,6 +23,12 @@ check() {
 	fi
 }
 
+# expect_lines NUMBER PATTERN [FILE]: so many of FILE, or of "lines"
+expect_lines() {
+	count=$(grep -cE -- "$2" "${3-lines}")
+	[ "$count" -eq "$1" ] || { echo "$count lines with '$2', not $1"; head -n 20 "${3-lines}"; return 1; }
+}
+
 # stopped PID: by a signal
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 
