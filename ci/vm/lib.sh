@@ -70,7 +70,14 @@ initramfs() {
 	x86_64)
 		need busybox busybox-static
 		box=$(command -v busybox) ;;
-	*) box=$("$root/ci/vm/busybox" $guest) || die "no busybox for $guest" ;;
+	*)
+		box=$build/busybox-$guest/bin/busybox
+		(
+			. "$root/ci/apt.sh"
+			. "$root/ci/vm/busybox.base"
+			arch=$guest log=$build/log/busybox-$guest.log
+			unpacked "$root/ci/vm/busybox.base" "$build/busybox-$guest"
+		) >&2 ;;
 	esac
 	mkdir -p "$work/fs/bin"
 	cp "$root/ci/vm/$1" "$work/fs/init"
