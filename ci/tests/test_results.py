@@ -29,32 +29,19 @@ class Measured(unittest.TestCase):
 
 
 class Fill(Measured):
-    def expect(self, field, text):
-        self.assertEqual(self.results.value(field), text)
-
-    def test_number(self):
-        self.expect("vanilla:off:read", "1000")
-
-    def test_mean(self):
-        self.expect("vanilla:off:read:mean", "1010")
-
-    def test_cost(self):
-        self.expect("+ patched:exit:read", "750")
-
-    def test_cost_is_over_the_same_optimization(self):
-        self.expect("+ patched-Os:exit:read", "1000")
-
-    def test_difference_without_minus_zero(self):
-        self.expect("- patched:off:read; vanilla:off:read", "0")
-
-    def test_ratio_of_costs(self):
-        self.expect("/ patched:exit:read; vanilla:event:read", "1.50")
-
-    def test_queue(self):
-        self.expect("queue", "queue of May 2026")
-
-    def test_percent(self):
-        self.expect("% patched:exit:read; vanilla:off:read", "75.00")
+    def test_fields(self):
+        for field, text in (
+                ("vanilla:off:read", "1000"),
+                ("vanilla:off:read:mean", "1010"),
+                ("+ patched:exit:read", "750"),
+                # over the same optimization
+                ("+ patched-Os:exit:read", "1000"),
+                # without a minus before zero
+                ("- patched:off:read; vanilla:off:read", "0"),
+                ("/ patched:exit:read; vanilla:event:read", "1.50"),
+                ("% patched:exit:read; vanilla:off:read", "75.00"),
+                ("queue", "queue of May 2026")):
+            self.assertEqual(self.results.value(field), text, field)
 
     def test_not_measured(self):
         with self.assertRaisesRegex(KeyError, "patched:exit:write was not measured"):
