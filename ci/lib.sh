@@ -165,9 +165,9 @@ balance() {
 		die "balance does not build: $(reason "$log") ($log)"
 }
 
-# program NAME: install it if it is missing; $log has what apt says.
+# program NAME [PACKAGE]: install it if it is missing; $log has what apt says.
 program() {
-	command -v "$1" >/dev/null || "$root/ci/setup" "$1" >>"$log" 2>&1 || die "$(tail -n 1 "$log")"
+	command -v "$1" >/dev/null || "$root/ci/setup" "${2-$1}" >>"$log" 2>&1 || die "$(tail -n 1 "$log")"
 }
 
 # pinned FROM TO: what FROM/package-lock.json names, by npm, in TO; $log has what npm says.
