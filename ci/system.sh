@@ -59,3 +59,6 @@ in_system() {
 		exec chroot "$dir" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
 			DEBIAN_FRONTEND=noninteractive "$@"' sh "$shared" "$@"
 }
+
+# apt_install NAME...: packages in $system; a NAME may be a pattern of files there
+apt_install() { in_system "$system" sh -c "apt-get -q -y install --no-install-recommends $*"; }
