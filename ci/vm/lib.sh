@@ -108,6 +108,15 @@ emulate() {
 	vm=''
 }
 
+# tsc_khz: of this machine, whose TSC is the emulated CPU's, too
+tsc_khz() {
+	[ -x "$build/vm/tsc" ] || {
+		mkdir -p "$build/vm"
+		gcc -O2 -o "$work/tsc" "$root/ci/vm/tsc.c" && mv "$work/tsc" "$build/vm/tsc"
+	} || die "ci/vm/tsc.c does not compile"
+	"$build/vm/tsc"
+}
+
 # qemu INITRAMFS [OPTION...]: the machine in QEMU, with more of QEMU's OPTIONs
 qemu() {
 	initrd=$1
@@ -121,6 +130,11 @@ qemu() {
 		# One thread for all CPUs: with more, QEMU 7.2 now and then executes an int3
 		# that text patching has removed already, and the guest dies of it.
 		set -- -accel tcg,thread=single "$@"
+		# On a busy machine the kernel cannot measure it, and all its times are wrong.
+		case $guest:$(uname -m) in
+		arm64:* | *:[!x]*) ;;
+		*) append="tsc=reliable tsc_early_khz=$(tsc_khz) $append" ;;
+		esac
 	fi
 	case $guest in
 	arm64)
