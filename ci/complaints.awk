@@ -26,8 +26,8 @@ check ~ /^kselftest/ && /WARNING:.* hrtimer_forward[+]/ { held = $0; next }
 /dl_task_timer/ { held = "" }
 
 # Without memory: ftrace's for a ring buffer, and of sched_switch, which it could not switch on.
-check == "faults-allocation" && /WARNING:.* trace_rb_cpu_prepare[+]/ { next }
-check == "faults-allocation" && /WARNING:.* tracepoint_probe_unregister[+]/ { held = $0; next }
+check == "failures-allocation" && /WARNING:.* trace_rb_cpu_prepare[+]/ { next }
+check == "failures-allocation" && /WARNING:.* tracepoint_probe_unregister[+]/ { held = $0; next }
 /tracing_stop_cmdline_record/ { held = "" }
 
 held && /end trace/ { print held; held = "" }
