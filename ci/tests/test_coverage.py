@@ -94,18 +94,12 @@ class Cells(unittest.TestCase):
     def says(self, mode, vector, passed=(), skipped=()):
         return report.says((mode, vector), passed, dict(skipped), self.impossible)
 
-    def test_passed(self):
-        self.assertEqual(self.says("kernel", "#DF", {("kernel", "#DF")}), "passed")
-
-    def test_passed_counts_before_skipped(self):
-        cell = "kernel", "#DF"
-        self.assertEqual(self.says(*cell, {cell}, {cell: "no CPU"}), "passed")
-
-    def test_skipped_counts_before_impossible(self):
-        cell = "user", "#DF"
-        self.assertEqual(self.says(*cell, skipped={cell: "no CPU"}), "no CPU")
-
-    def test_first_line_that_fits(self):
+    def test_what_counts(self):
+        df, passed = ("kernel", "#DF"), {("kernel", "#DF")}
+        self.assertEqual(self.says(*df, passed), "passed")
+        self.assertEqual(self.says(*df, passed, {df: "no CPU"}), "passed")
+        self.assertEqual(self.says("user", "#DF", (), {("user", "#DF"): "no CPU"}), "no CPU")
+        # the first line that fits
         self.assertEqual(self.says("user", "#DF"), "cannot")
         self.assertEqual(self.says("user", "#AC"), "flaky")
         self.assertEqual(self.says("kernel", "#MC"), "not recorded")
