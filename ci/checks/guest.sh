@@ -45,13 +45,11 @@ wait_for() {
 state() {
 	(
 		cd $tracing || { date +%N; exit 1; }
-		for file in tracing_on trace_clock trace_options current_tracer buffer_size_kb set_event \
+		grep -s '' tracing_on trace_clock trace_options current_tracer buffer_size_kb set_event \
 			set_event_pid set_event_notrace_pid tracing_cpumask set_ftrace_filter \
 			set_ftrace_pid events/enable events/traps/*/enable events/traps/*/filter \
 			events/traps/*/trigger events/sched/sched_*/trigger dynamic_events \
-			synthetic_events osnoise/[a-z]*; do
-			[ ! -e "$file" ] || echo "$file: $(cat "$file")"
-		done
+			synthetic_events osnoise/[a-z]*
 		ls instances
 	)
 }
