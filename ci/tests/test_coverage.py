@@ -153,7 +153,3 @@ class Page(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()), \
                     self.assertRaisesRegex(SystemExit, "coverage.md is stale for"):
                 report.compare(new, page)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -128,7 +128,3 @@ class Tests(unittest.TestCase):
         self.write("ci/mutants/mutants.tsv", LIST.replace("mm/c.c", "mm/d.c"))
         self.write("tools/trapstat/a.c", "good\n")
         self.assertIn("kernel: mm/d.c is not ours", self.mutants("--check", status=1))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -93,7 +93,3 @@ More.
     def test_not_quoted(self):
         self.assertEqual(self.compare("More.", "More.\nIt takes 3 instructions.", filled=False), [
             'page.md:9: "It takes 3 instructions." is not in ci/bench/quoted'])
-
-
-if __name__ == "__main__":
-    unittest.main()
