@@ -11,10 +11,6 @@
 #include "fixture.h"
 #include "invasive.h"
 
-/* Seconds, which only a hang takes, also in an emulator on a busy machine */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	600
-
 /* A fixture without data of its own; @set_up may skip the test. */
 #define SIMPLE_FIXTURE(name, set_up) \
 	FIXTURE(name) {}; \

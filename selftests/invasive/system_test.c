@@ -26,8 +26,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define TIMEOUT		600		/* seconds: swapping takes long with KASAN */
-
 #include "fault.h"
 #include "invasive_fixture.h"
 

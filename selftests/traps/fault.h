@@ -10,10 +10,6 @@
 #include "fixture.h"
 #include "memory.h"
 
-#ifndef TIMEOUT
-#define TIMEOUT		60		/* seconds, of each test */
-#endif
-
 static char *(*fault_map)(void);
 static void (*fault_raise)(void *address);
 static long fault_step = PAGE;		/* to the next access; may be set by fault_map() */
@@ -113,7 +109,7 @@ static void expect_result(struct __test_metadata *_metadata, const struct child 
  * Once, with the result, and no other page fault; nothing when it is off or rejected
  * by a filter.
  */
-TEST_F_TIMEOUT(fault, recorded, TIMEOUT)
+TEST_F(fault, recorded)
 {
 	const struct report *report = self->child.report;
 	int count = variant->again ? 2 : 1;

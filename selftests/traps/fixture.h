@@ -16,6 +16,10 @@
 #include "raise.h"
 #include "trace.h"
 
+/* Seconds, which only a hang takes, also in an emulator on a busy machine */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	600
+
 #define CLOCK	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 /* What FIXTURE_SETUP() of all fixtures has in common. */

@@ -161,7 +161,7 @@ static int probe(int type, const char *function, pid_t pid)
  * Of the functions that a kernel has and that can be probed. Those that fill an event
  * are hit by all that the child raises, and are not recorded themselves.
  */
-TEST_F_TIMEOUT(recording, kprobes, 120)
+TEST_F(recording, kprobes)
 {
 	static const struct {
 		const char *function;

@@ -15,7 +15,6 @@
 #include "memory.h"
 
 #define IRET_VECTOR	32		/* of x86 */
-#define TIMEOUT		60		/* seconds, of each test */
 
 static bool unable;			/* what is raised could not be prepared */
 static int trap_round;
@@ -134,7 +133,7 @@ FIXTURE_TEARDOWN_PARENT(trap)
  * One entry and one exit each time, which say what the signal says; nothing when
  * it is off or rejected by a filter.
  */
-TEST_F_TIMEOUT(trap, recorded, TIMEOUT)
+TEST_F(trap, recorded)
 {
 	const struct report *report = self->child.report;
 	const char *mode = variant->mode ?: "user";
