@@ -140,21 +140,22 @@ guest() {
 # What compiles programs for the arm64 guest
 arm64_cc='clang-19 --target=aarch64-linux-gnu'
 
-# tool NAME [ARGUMENT...]: build tools/NAME in build/NAME, with arguments for make; $log has
-# what that says.
+# tool NAME [ARGUMENT...]: build tools/NAME in $tools/NAME, with arguments for make; $log has
+# what that says. What is built there is not built again with other flags.
+tools=$build
 tool() {
 	tool=$1
 	shift
-	make -s -j2 -C "$root/tools/$tool" OUT="$build/$tool" "$@" >>"$log" 2>&1 ||
+	make -s -j2 -C "$root/tools/$tool" OUT="$tools/$tool" "$@" >>"$log" 2>&1 ||
 		die "tools/$tool does not build: $(reason "$log") ($log)"
 }
 
-# arm64_tool NAME: the same for the arm64 guest, in build/NAME-arm64
+# arm64_tool NAME: the same for the arm64 guest, in $tools/NAME-arm64
 arm64_tool() {
 	"$root/ci/chroot" arm64 >>"$log" 2>&1 || die "no programs of arm64 ($log)"
 	PKG_CONFIG_SYSROOT_DIR=$build/chroot-arm64 \
 		PKG_CONFIG_LIBDIR=$build/chroot-arm64/usr/lib/aarch64-linux-gnu/pkgconfig:$build/chroot-arm64/usr/share/pkgconfig \
-		tool "$1" OUT="$build/$1-arm64" CC="$arm64_cc --sysroot=$build/chroot-arm64" MULTIARCH="$(gcc -print-multiarch)"
+		tool "$1" OUT="$tools/$1-arm64" CC="$arm64_cc --sysroot=$build/chroot-arm64" MULTIARCH="$(gcc -print-multiarch)"
 }
 
 # balance FILE: build ci/checks/balance.c as FILE; $log has what gcc says.
