@@ -28,8 +28,10 @@ need_mounts() {
 minimal_debian() {
 	# shellcheck disable=SC2034 # of apt.sh
 	suite=bookworm
-	[ -d "$1" ] || {
+	[ "$(cat "$1/.packages" 2>/dev/null)" = "$2" ] || {
 		step 'minimal Debian' "$log" debian "$work/root" minbase "$2" >&2
+		echo "$2" >"$work/root/.packages"
+		rm -rf "$1"
 		mkdir -p "${1%/*}"
 		mv "$work/root" "$1"
 	}
