@@ -17,6 +17,10 @@ LIST = """killed	tools/trapstat/a.c	trapstat -f cases	s{good}{KILLED}	one
 survivor	tools/trapstat/b.c	trapstat -f cases	s{good}{harmless}	two	equivalent
 kernel	mm/c.c	kselftest -f some_test x86_64-qemu	s{good}{KILLED}	three
 """
+BUILD = """#!/bin/sh
+cd "$(dirname "$0")/../../build"
+[ ! -f full ] || ! grep KILLED "$1/linux/mm/c.c"
+"""
 VANILLA = """#!/bin/sh
 cd "$(dirname "$0")/../../build"
 rm -rf "7.3-$2"
@@ -29,7 +33,7 @@ FILES = {
     "build/7.3/linux/mm/c.c": "good\n",
     "ci/checks/kselftest": CHECK,
     "ci/checks/trapstat": CHECK,
-    "ci/kernel/build": "#!/bin/sh\n",
+    "ci/kernel/build": BUILD,
     "ci/kernel/regenerate": "#!/bin/sh\n",
     "ci/kernel/vanilla": VANILLA,
     "ci/mutants/mutants.tsv": LIST,
@@ -95,15 +99,22 @@ class Tests(unittest.TestCase):
         self.assertIn("\n2 defects, 1 are killed", self.mutants(SINCE="HEAD~", ALL="1"))
 
     def test_goes_on(self):
-        self.write("ci/kernel/build",
-                   '#!/bin/sh\n! grep KILLED "${0%/*}/../../build/$1/linux/mm/c.c"\n')
+        self.write("build/full", "")
         self.mutants("killed", "kernel", status=1)
-        self.write("ci/kernel/build", FILES["ci/kernel/build"])
+        (self.root / "build/full").unlink()
         said = self.mutants("killed", "kernel")
         self.assertIn("goes on with what is in build/mutants/", said)
         self.assertNotIn("  killed ", said)
         self.assertIn("\n2 defects, 2 are killed", said)
         self.assertNotIn("goes on", self.mutants("killed", "kernel"))
+
+    def test_goes_on_not_on_another_tree(self):
+        self.write("build/full", "")
+        self.mutants("killed", "kernel", status=1)
+        self.write("tools/trapstat/b.c", "good enough\n")
+        self.assertNotIn("goes on", self.mutants("killed", "kernel", status=1))
+        self.commit()
+        self.assertNotIn("goes on", self.mutants("killed", "kernel", status=1))
 
     def test_fails_without(self):
         self.write("tools/trapstat/d.c", "KILLED\n")
