@@ -10,6 +10,7 @@ from program import ROOT
 
 CHECK = """#!/bin/sh
 cd "$(dirname "$0")/../.."
+echo "${0##*/} $*" >>build/calls
 [ "${0##*/}" = trapstat ] && tree=. || tree=build/$KERNEL/linux
 ! grep -rqs KILLED "$tree/mm" "$tree/tools/trapstat" || { echo 'a check fails'; exit 1; }
 """
@@ -133,6 +134,14 @@ class Tests(unittest.TestCase):
                    '"${0%/*}/../../tools/trapstat/a.c" || {\n'
                    "echo 'ci/vm/run: qemu failed: no memory'\necho 'a check fails'\nexit 1\n}\n")
         self.assertIn("killed failed: ", self.mutants("killed", status=1))
+
+    def test_limits(self):
+        self.write("ci/mutants/mutants.tsv", "a\tmm/c.c\tkselftest -c x86_64-nohz "
+                   "-f some_test x86_64-qemu\ts{good}{harmless}\tb\tno CPU\n")
+        self.mutants("a")
+        self.assertIn("kselftest -t 150 -c x86_64-nohz -p some_test x86_64-qemu\n"
+                      "kselftest -t 2400 -c x86_64-nohz -f some_test x86_64-qemu\n",
+                      (self.root / "build/calls").read_text())
 
     def test_change_fits(self):
         self.assertEqual("3 defects\n", self.mutants("--check"))
