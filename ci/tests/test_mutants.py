@@ -28,6 +28,8 @@ rm -rf "7.3-$2"
 mkdir "7.3-$2"
 cp -r 7.3/linux "7.3-$2/"
 """
+HARMLESS = ("a\tmm/c.c\tkselftest -c x86_64-nohz -f some_test x86_64-qemu\t"
+            "s{good}{harmless}\tb\tno CPU\n")
 PATCH = "--- a/mm/c.c\n+++ b/mm/c.c\n@@ -1 +1 @@\n-bad\n+good\n"
 FILES = {
     ".gitignore": "build/\n",
@@ -124,6 +126,13 @@ class Tests(unittest.TestCase):
         (self.root / "tools/trapstat/d.c").unlink()
         self.mutants("killed")
 
+    def test_fails_once(self):
+        self.write("ci/mutants/mutants.tsv", HARMLESS)
+        self.write("ci/checks/kselftest", '#!/bin/sh\ncd "${0%/*}/../../build"\n'
+                   "! grep -q harmless $KERNEL/linux/mm/c.c || [ $2 != 150 ] ||\n"
+                   "{ echo 'a check fails'; exit 1; }\n")
+        self.assertIn("\n1 defects, 0 are killed", self.mutants())
+
     def test_cannot_run(self):
         self.write("ci/checks/kselftest", "#!/bin/sh\necho 'skipped: no Bochs'\nexit 4\n")
         self.assertIn("kernel is left out: skipped: no Bochs", self.mutants("kernel"))
@@ -136,9 +145,8 @@ class Tests(unittest.TestCase):
         self.assertIn("killed failed: ", self.mutants("killed", status=1))
 
     def test_limits(self):
-        self.write("ci/mutants/mutants.tsv", "a\tmm/c.c\tkselftest -c x86_64-nohz "
-                   "-f some_test x86_64-qemu\ts{good}{harmless}\tb\tno CPU\n")
-        self.mutants("a")
+        self.write("ci/mutants/mutants.tsv", HARMLESS)
+        self.mutants()
         self.assertIn("kselftest -t 150 -c x86_64-nohz -p some_test x86_64-qemu\n"
                       "kselftest -t 2400 -c x86_64-nohz -f some_test x86_64-qemu\n",
                       (self.root / "build/calls").read_text())
