@@ -125,6 +125,9 @@ class Tests(unittest.TestCase):
                       self.mutants("killed", status=1))
         (self.root / "tools/trapstat/d.c").unlink()
         self.mutants("killed")
+        self.write("ci/checks/trapstat", "#!/bin/sh\n[ $1 = -p ] || { echo no; exit 1; }\n")
+        self.assertIn("without a defect: trapstat -f cases failed",
+                      self.mutants("killed", status=1))
 
     def test_fails_once(self):
         self.write("ci/mutants/mutants.tsv", HARMLESS)
