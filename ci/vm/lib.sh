@@ -54,6 +54,15 @@ prepare() {
 	: >"$log" || die "cannot write ${log#"$root"/}"
 	undo=stop
 	temp
+	case $(uname -m) in x86_64) [ -x "$build/vm/tsc" ] || build_tsc ;; esac
+}
+
+# build/vm/tsc: the rate of this machine's TSC, which is the emulated CPU's, too
+build_tsc() {
+	need gcc gcc
+	mkdir -p "$build/vm"
+	gcc -O2 -o "$work/tsc" "$root/ci/vm/tsc.c" || die 'ci/vm/tsc.c does not compile'
+	mv "$work/tsc" "$build/vm/tsc"
 }
 
 need_qemu() {
@@ -108,15 +117,6 @@ emulate() {
 	vm=''
 }
 
-# tsc_khz: of this machine, whose TSC is the emulated CPU's, too
-tsc_khz() {
-	[ -x "$build/vm/tsc" ] || {
-		mkdir -p "$build/vm"
-		gcc -O2 -o "$work/tsc" "$root/ci/vm/tsc.c" && mv "$work/tsc" "$build/vm/tsc"
-	} || die "ci/vm/tsc.c does not compile"
-	"$build/vm/tsc"
-}
-
 # qemu INITRAMFS [OPTION...]: the machine in QEMU, with more of QEMU's OPTIONs
 qemu() {
 	initrd=$1
@@ -131,10 +131,8 @@ qemu() {
 		# that text patching has removed already, and the guest dies of it.
 		set -- -accel tcg,thread=single "$@"
 		# On a busy machine the kernel cannot measure it, and all its times are wrong.
-		case $guest:$(uname -m) in
-		arm64:* | *:[!x]*) ;;
-		*) append="tsc=reliable tsc_early_khz=$(tsc_khz) $append" ;;
-		esac
+		[ ! -x "$build/vm/tsc" ] || [ "$guest" = arm64 ] ||
+			append="tsc=reliable tsc_early_khz=$("$build/vm/tsc") $append"
 	fi
 	case $guest in
 	arm64)
