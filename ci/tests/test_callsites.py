@@ -7,15 +7,15 @@ callsites = load("ci/kernel/callsites")
 
 HEADER = """
 #define DEFINE_IDTENTRY(func, vector)	\\
-	trap_begin(&rec);		\\
+	record_trap_entry(&rec);	\\
 	__##func(regs);			\\
-	trap_end(&rec)
+	record_trap_exit(&rec)
 #define DEFINE_IDTENTRY_SW	DEFINE_IDTENTRY
 #define DEFINE_IDTENTRY_DEBUG	DEFINE_IDTENTRY_RAW
 #define DEFINE_IDTENTRY_RAW(func)	__visible noinstr void func(struct pt_regs *regs)
 #define DEFINE_FREDENTRY_RAW(func)	noinstr void fred_##func(struct pt_regs *regs)
 #define DEFINE_IDTENTRY_NOIST(func)	noinstr void noist_##func(struct pt_regs *regs)
-#define DEFINE_IDTENTRY_BEGIN(func)	trap_begin(&rec)
+#define DEFINE_IDTENTRY_BEGIN(func)	record_trap_entry(&rec)
 #ifdef CONFIG_X86_64
 #define DEFINE_IDTENTRY_IF(func)	record_trap(func)
 #else
@@ -48,8 +48,8 @@ class Handlers(unittest.TestCase):
     def test_body(self):
         for by, *body in (
                 ("itself", "\trecord_trap(regs);"),
-                ("itself", "\ttrap_begin(&rec);", "\ttrap_end(&rec);"),
-                ("-", "\ttrap_begin(&rec);"),
+                ("itself", "\trecord_trap_entry(&rec);", "\trecord_trap_exit(&rec);"),
+                ("-", "\trecord_trap_entry(&rec);"),
                 ("-", "\tdo_not_record_trap(regs);"),
                 ("-", "\t/* record_trap(regs); **/", "\t// record_trap(regs);",
                  "\t/*\n\t * record_trap(regs);\n}\n\t */"),
