@@ -83,7 +83,7 @@ FIXTURE(watched) {
 
 static pid_t start_tracee(struct __test_metadata *_metadata, unsigned long *frame)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_bound();
 
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);

@@ -130,7 +130,7 @@ int spin_during(int (*work)(pid_t spinning, int cpu))
 {
 	struct spin *spin = spin_map();
 	int cpu = sched_getcpu(), status;
-	pid_t pid = spin ? fork() : -1;
+	pid_t pid = spin ? fork_bound() : -1;
 
 	if (pid < 0)
 		return -1;

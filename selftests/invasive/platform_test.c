@@ -195,12 +195,11 @@ SIMPLE_FIXTURE(machine_checks, set_up_machine_check)
 /* Page faults until it is killed, or so many. */
 static pid_t start_load(const char *comm, int faults)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_bound();
 	char *memory;
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, comm);
 	memory = map_anonymous(PAGES);
 	for (int i = 0; memory && i != faults; i++) {
@@ -221,7 +220,7 @@ static pid_t start_perf(struct __test_metadata *_metadata, const char *data)
 	pid_t pid;
 
 	ASSERT_EQ(0, pipe2(begun, O_CLOEXEC));
-	pid = fork();
+	pid = fork_bound();
 	if (!pid) {
 		dup2(begun[1], STDOUT_FILENO);
 		execlp("perf", "perf", "record", "-q", "-a", "-g", "-e", "traps:*", "-o", data,

@@ -15,7 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -49,13 +48,10 @@ static char *map_truncated(void)
 static char *map_shared_by_fork(void)
 {
 	char *map = map_filled();
-	pid_t pid = map ? fork() : -1;
+	pid_t pid = map ? fork_bound() : -1;
 
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	while (!pid)
+		pause();
 	return pid < 0 ? NULL : map;
 }
 
@@ -278,9 +274,8 @@ static char *map_debugged(void)
 {
 	char *map = map_filled();
 
-	debugged = map ? fork() : -1;
+	debugged = map ? fork_bound() : -1;
 	if (!debugged) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
 		_exit(0);
@@ -620,7 +615,6 @@ static void preempt(void)
 	const struct sched_param param = { .sched_priority = 1 };
 	const struct timespec time = { .tv_nsec = 300000 };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	for (;;)
 		nanosleep(&time, NULL);
@@ -632,7 +626,7 @@ static void (*raise_one)(void *address);
 static void raise_preempted(struct report *report, int round)
 {
 	char *pages = map_anonymous(PAGES);
-	pid_t pid = pages ? fork() : -1;
+	pid_t pid = pages ? fork_bound() : -1;
 	struct rusage usage;
 	long least;
 

@@ -11,7 +11,6 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -31,12 +30,9 @@ static pid_t other;			/* a process with the same memory */
 
 static char *fork_with(char *map)
 {
-	other = map ? fork() : -1;
-	if (!other) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	other = map ? fork_bound() : -1;
+	while (!other)
+		pause();
 	return other < 0 ? NULL : map;
 }
 

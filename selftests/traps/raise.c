@@ -89,12 +89,24 @@ static void do_work(work_t work, int marker, int round)
 	report->nivcsw = after.ru_nivcsw - before.ru_nivcsw;
 }
 
+pid_t fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* It may have ended before. */
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
 static void child_main(work_t work, int cpu, int marker, int go, int done)
 {
 	cpu_set_t cpus;
 	char byte = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&cpus);
 	CPU_SET(cpu, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
@@ -147,7 +159,7 @@ int child_start(struct child *child, work_t work)
 	child->report = report;
 
 	/* *child may be shared with the child. */
-	pid = fork();
+	pid = fork_bound();
 	if (pid < 0)
 		return -1;
 	if (!pid) {

@@ -52,6 +52,9 @@ struct child {
 int child_start(struct child *child, work_t work);
 int child_go(struct child *child);
 
+/* fork(); the child is killed when this thread ends. */
+pid_t fork_bound(void);
+
 int kernel_bits(void);
 int perf_type(const char *name);
 
