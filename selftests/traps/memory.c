@@ -136,7 +136,7 @@ static void *serve(void *unused)
 
 	while (read(userfault, &message, sizeof(message)) == sizeof(message)) {
 		/* The message comes before the process sleeps. */
-		while (file_has_word("/proc/self/wchan", "0"))
+		while (file_has_word("/proc/self/syscall", "running"))
 			usleep(1000);
 		on_userfault((void *)(unsigned long)message.arg.pagefault.address);
 	}
