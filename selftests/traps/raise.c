@@ -113,7 +113,7 @@ static void child_main(work_t work, int cpu, int marker, int go, int done)
 		_exit(1);
 	catch_signals();
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0;; round++) {
 		do_work(work, marker, round);
 		if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 1)
 			break;

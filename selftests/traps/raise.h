@@ -35,8 +35,8 @@ struct report {
 #define ROUNDS		4
 
 /*
- * Done ROUNDS times at most: in round 0 to have all memory that it needs present,
- * then for child_go(). Must not touch the same page to be faulted in again.
+ * Done in round 0 to have all memory that it needs present, then for each child_go(). Must
+ * not touch the same page to be faulted in again; its memory is for ROUNDS rounds.
  */
 typedef void (*work_t)(struct report *report, int round);
 
