@@ -71,15 +71,6 @@ FIXTURE_VARIANT(asleep) {
 	const char *entry, *exit, *text;
 };
 
-/* Then the kernel makes up an address of the GDT. */
-static bool has_umip(void)
-{
-	unsigned short gdt[5];
-
-	raise_sgdt(gdt);
-	return !gdt[1] && gdt[2] == 0xfffe;
-}
-
 #define ASLEEP(name, ...) FIXTURE_VARIANT_ADD(asleep, name) { __VA_ARGS__ }
 
 ASLEEP(on, 1, 1, .before = "traps");

@@ -50,9 +50,9 @@ static void run_guest(struct report *report, int round)
 	struct kvm_regs regs = { .rflags = 2, .rbx = (round + 1) * PAGE, .rax = 'x' };
 	char *page = page_of_round(report, round, make_machine);
 
-	if (!page || ioctl(vcpu, KVM_SET_REGS, &regs) || ioctl(vcpu, KVM_RUN, 0) ||
-	    run->exit_reason != KVM_EXIT_HLT)
-		report->failed = true;
+	if (page)
+		report->error = ioctl(vcpu, KVM_SET_REGS, &regs) || ioctl(vcpu, KVM_RUN, 0) ||
+				run->exit_reason != KVM_EXIT_HLT;
 }
 
 SIMPLE_FIXTURE(kvm, set_up)
@@ -67,6 +67,7 @@ TEST_F(kvm, guest_memory)
 		return;
 	turn_on(_metadata, "traps");
 	let_work(_metadata, &child, &trace);
+	EXPECT_EQ(0, child.report->error);
 	EXPECT_EQ(child.report->minflt, trace_count(&trace, "*_fault*", "* result=MINOR"));
 	EXPECT_EQ(child.report->majflt, trace_count(&trace, "*_fault*", "* result=MAJOR"));
 	EXPECT_EQ(1, trace_count(&trace, "mm_fault", "address=0x%lx fault_flags=WRITE* mm_id=* curr=1 result=MINOR",

@@ -78,9 +78,10 @@ FIXTURE_SETUP(oops)
 	if (_metadata->exit_code)
 		return;
 	/* Unloading waits for all callbacks to end, and a task that has died in one never does. */
+	if (access("test_modules/traps_callback.ko", F_OK))
+		SKIP(return, "no test_modules/traps_callback.ko");
 	error = module_load_forever("traps_callback");
-	if (error && error != EEXIST)
-		SKIP(return, "test_modules/traps_callback.ko: %s", strerror(error));
+	ASSERT_TRUE(!error || error == EEXIST);
 	stay_on_cpu(_metadata, sched_getcpu());
 }
 

@@ -91,6 +91,11 @@ static char *map_poisoned(void)
 	return map && !ioctl(userfault, UFFDIO_POISON, &poison) ? map : NULL;
 }
 
+static char *map_no_exec(void)
+{
+	return has_no_exec() ? map_filled() : NULL;
+}
+
 static char *map_shared(void)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC);
@@ -123,7 +128,7 @@ VARIANT(write_untouched, map_untouched, raise_write, USER_WRITE, "MINOR", 0,
 VARIANT(write_read_only, map_read_only, raise_write, USER_WRITE_PROT, "SIGSEGV", 0,
 	.ip = raise_write_ip, .resume = raise_write_resume, .signal = SIGSEGV);
 VARIANT(write_stack, map_below_stack, raise_write, USER_WRITE, "MINOR", MMAP_LOCK);
-VARIANT(fetch_no_exec, map_filled, raise_fetch, USER_FETCH_PROT, "SIGSEGV", 0, .fetch = true,
+VARIANT(fetch_no_exec, map_no_exec, raise_fetch, USER_FETCH_PROT, "SIGSEGV", 0, .fetch = true,
 	.resume = raise_fetch_resume, .signal = SIGSEGV,
 	.absent = "the CPU or the kernel has no NX");
 VARIANT(read_beyond_eof, map_beyond_eof, raise_read, USER_READ, "SIGBUS", 0, .ip = raise_read_ip,

@@ -172,23 +172,10 @@ static bool raise_with_stale_tlb(bool (*raise)(unsigned long))
 	return raise_fault(raise, X86_PF_PROT | X86_PF_WRITE);
 }
 
-#ifdef CONFIG_X86_64
-static bool raise_with_k8(bool (*raise)(unsigned long))
-{
-	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD && boot_cpu_data.x86 == 0xf &&
-	       raise(0);
-}
-#else
+#ifdef CONFIG_X86_32
 static bool raise_with_absent(bool (*raise)(unsigned long))
 {
 	return raise_fault(raise, 0);
-}
-#endif
-
-#ifdef CONFIG_X86_KERNEL_IBT
-static bool raise_with_ibt(bool (*raise)(unsigned long))
-{
-	return cpu_feature_enabled(X86_FEATURE_IBT) && raise(0);
 }
 #endif
 
@@ -215,14 +202,14 @@ static const struct raiser {
 	{ "xf_int", raise_xf_int },
 #ifdef CONFIG_X86_64
 	{ "gp", raise_gp },
-	{ "pf_erratum", raise_pf_erratum, raise_with_k8 },
+	{ "pf_erratum", raise_pf_erratum },
 #else
 	{ "ts", raise_ts },
 	{ "pf_vmalloc", raise_pf, raise_with_absent },
 #endif
 	{ "pf_spurious", raise_pf, raise_with_stale_tlb },
 #ifdef CONFIG_X86_KERNEL_IBT
-	{ "cp", raise_cp, raise_with_ibt },
+	{ "cp", raise_cp },
 #endif
 };
 

@@ -8,6 +8,11 @@
 /* What comes at any time: the use of SVE by a library */
 #define ORDINARY_TRAP	"vector != 25"
 
+static inline bool has_no_exec(void)
+{
+	return true;
+}
+
 static inline void allow_misaligned(void)
 {
 }

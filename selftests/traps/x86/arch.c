@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The saved context of an exception */
+#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 #include <x86intrin.h>
@@ -53,6 +54,24 @@ void context_resume(mcontext_t *context)
 		regs[REG_IP] = (unsigned long)raise_resume;
 	if (raise_steps && !--raise_steps)
 		regs[REG_EFL] &= ~FLAG_TF;
+}
+
+bool has_no_exec(void)
+{
+	return file_has_word("/proc/cpuinfo", "nx") && kernel_bits() == 64;
+}
+
+bool has_umip(void)
+{
+	return file_has_word("/proc/cpuinfo", "umip");
+}
+
+bool is_tcg(void)
+{
+	unsigned int leaf, name[3];
+
+	__cpuid(0x40000000, leaf, name[0], name[1], name[2]);
+	return file_has_word("/proc/cpuinfo", "hypervisor") && !memcmp(name, "TCGTCGTCGTCG", 12);
 }
 
 #ifdef __x86_64__

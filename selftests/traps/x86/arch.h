@@ -8,6 +8,14 @@
 /* What comes at any time: NMI, #VE, #VC */
 #define ORDINARY_TRAP	"vector != 2 && vector != 20 && vector != 29"
 
+/* Pages of user mode may be without execution; that of a 32-bit kernel loses this. */
+bool has_no_exec(void);
+
+bool has_umip(void);
+
+/* QEMU without a hypervisor checks no alignment, and raises no SIMD exceptions. */
+bool is_tcg(void);
+
 /* What is misaligned in a signal handler is not meant. */
 void allow_misaligned(void);
 

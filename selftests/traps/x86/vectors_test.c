@@ -41,21 +41,13 @@ static void load_ss_not_present(void)
 	raise_ss(LDT_SELECTOR);
 }
 
-/* With UMIP the kernel makes up an address of the GDT. */
-static void find_umip(void)
-{
-	unsigned short gdt[5];
-
-	raise_sgdt(gdt);
-	unable = gdt[1] || gdt[2] != 0xfffe;
-}
-
+/* The kernel makes up an address of the GDT. */
 static void store_gdt(void)
 {
 	static char *map;
 
 	if (!trap_round) {
-		find_umip();
+		unable = !has_umip();
 		map = map_untouched();
 	}
 	raise_sgdt(map + trap_round * PAGE);
@@ -64,8 +56,20 @@ static void store_gdt(void)
 static void store_gdt_absent(void)
 {
 	if (!trap_round)
-		find_umip();
+		unable = !has_umip();
 	raise_sgdt(map_absent());
+}
+
+static void read_unaligned(void)
+{
+	unable = is_tcg();
+	raise_ac();
+}
+
+static void divide_by_zero(void)
+{
+	unable = is_tcg();
+	raise_xf();
 }
 
 static void disable_interrupts(void)
@@ -75,6 +79,12 @@ static void disable_interrupts(void)
 }
 
 #ifdef __x86_64__
+static void return_elsewhere(void)
+{
+	unable = !file_has_word("/proc/cpuinfo", "user_shstk");
+	raise_cp();
+}
+
 static bool find_vsyscall(void)
 {
 	if (!trap_round)
@@ -146,13 +156,13 @@ VARIANT(gp_vsyscall_stackless, call_vsyscall_stackless, SIGSEGV, "#GP", 13, .oth
 #endif
 
 VARIANT(mf, raise_mf, SIGFPE, "#MF", 16, .ip = { raise_mf_ip }, .resume = raise_mf_resume);
-VARIANT(ac, raise_ac, SIGBUS, "#AC", 17, .ip = { raise_ac_ip }, .resume = raise_ac_resume,
+VARIANT(ac, read_unaligned, SIGBUS, "#AC", 17, .ip = { raise_ac_ip }, .resume = raise_ac_resume,
 	.absent = "the CPU does not check alignment");
-VARIANT(xf, raise_xf, SIGFPE, "#XF", 19, .ip = { raise_xf_ip }, .resume = raise_xf_resume,
+VARIANT(xf, divide_by_zero, SIGFPE, "#XF", 19, .ip = { raise_xf_ip }, .resume = raise_xf_resume,
 	.absent = "the CPU does not raise SIMD exceptions");
 
 #ifdef __x86_64__
-VARIANT(cp, raise_cp, SIGSEGV, "#CP", 21, .error_code = 1, .ip = { raise_cp_ip },
+VARIANT(cp, return_elsewhere, SIGSEGV, "#CP", 21, .error_code = 1, .ip = { raise_cp_ip },
 	.resume = raise_cp_resume, .absent = "no user shadow stacks");
 #endif
 
