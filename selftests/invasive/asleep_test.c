@@ -152,10 +152,11 @@ TEST_F(asleep, recorded)
 	EXPECT_LE(SLEEP_US * 1000, report->time);
 	if (!variant->exits || variant->raise)
 		return;
-	snprintf(text, sizeof(text), "* result=%s", kernel_bits() == 64 ? "MINOR" : "MAJOR");
+	snprintf(text, sizeof(text), "* result=%s", has_vma_locks() ? "MINOR" : "MAJOR");
 	exit = trace_find(&trace, "page_fault_exit", text);
 	ASSERT_TRUE(!!exit);
-	EXPECT_EQ(SLEPT | MMAP_LOCK | RETRIED | (variant->migrate ? MIGRATED : 0),
+	EXPECT_EQ(SLEPT | MMAP_LOCK | RETRIED | (variant->migrate ? MIGRATED : 0) |
+		  (has_vma_locks() ? VMA_LOCK_FAILED : 0),
 		  exit->flags & ~PREEMPTED);
 	EXPECT_LE(SLEEP_US * 1000, exit->duration);
 	if (clock_is_ours())

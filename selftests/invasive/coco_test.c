@@ -109,14 +109,14 @@ FIXTURE_VARIANT(handler) {
 	FIXTURE_VARIANT_ADD(handler, kernel_##name) { NULL, insn, "raise_" insn "_ip+0x0/*", __VA_ARGS__ }
 
 USER(ve_cpuid, ve_cpuid, CPUID, NULL, { TRAP(VE("user", CPUID_SHOWN), "EMULATED") });
-USER(ve_unknown, ve_cpuid, UNKNOWN, NULL, { TRAP(VE("user", UNKNOWN_SHOWN), "SIGNAL") },
+USER(ve_unknown, ve_cpuid, UNKNOWN, NULL, { TRAP(VE("user", UNKNOWN_SHOWN), "SIGSEGV") },
 	.signal = SIGSEGV, .resume = raise_ve_cpuid_resume);
 USER(vc_cpuid, vc_cpuid, NULL, VC_CPUID, { TRAP(VC("user", VC_CPUID), "EMULATED") });
 USER(vc_monitor, vc_monitor, NULL, MONITOR, { TRAP(VC("user", MONITOR), "EMULATED") });
-USER(vc_invd, vc_invd, NULL, INVD, { TRAP(VC("user", INVD), "SIGNAL") },
+USER(vc_invd, vc_invd, NULL, INVD, { TRAP(VC("user", INVD), "SIGBUS") },
 	.signal = SIGBUS, .resume = raise_vc_invd_resume);
 /* The handler turns it into a #GP. */
-USER(vc_in, vc_in, NULL, IN, { TRAP(VC("user", IN), "HANDLED"), TRAP(GP("user"), "SIGNAL") },
+USER(vc_in, vc_in, NULL, IN, { TRAP(VC("user", IN), "HANDLED"), TRAP(GP("user"), "SIGSEGV") },
 	.signal = SIGSEGV, .resume = raise_vc_in_resume);
 USER(vc_inside, vc_cpuid, NULL, VC_CPUID,
 	{ ENTRY(VC("user", VC_CPUID)), TRAP(INNER, "EMULATED"), EXIT(VC("user", VC_CPUID), "EMULATED") },
@@ -150,7 +150,8 @@ KERNEL(vc_recording, "vc_monitor", NULL, MONITOR, { TRAP(VC("kernel", MONITOR), 
 /* The CPU's #DB comes as a #VC, and is recorded as #DB only. */
 FIXTURE_VARIANT_ADD(handler, db_steps) {
 	raise_steps_3, .signal = SIGTRAP,
-	.expected = { TRAP(DB("*"), "SIGNAL"), TRAP(DB("*"), "SIGNAL"), TRAP(DB("*"), "SIGNAL") },
+	.expected = { TRAP(DB("*"), "SIGTRAP"), TRAP(DB("*"), "SIGTRAP"),
+		      TRAP(DB("*"), "SIGTRAP") },
 };
 
 static void (*program)(void);
@@ -257,6 +258,7 @@ static void record_it(struct __test_metadata *_metadata, struct child *child,
 	EXPECT_EQ(0, report->error);
 	EXPECT_EQ(!!variant->inner, file_number("/sys/module/traps_coco/parameters/inners", "%ld"));
 	EXPECT_EQ(variant->signal, report->raised[0].signal);
+	expect_signals(_metadata, child, &trace);
 	if (variant->kernel)
 		snprintf(ip, sizeof(ip), "%s", variant->ip);
 	else

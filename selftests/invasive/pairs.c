@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Pairs entries and exits of each thread of a storm, and compares them with what it knows. */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +15,16 @@
 /* enum trap_result */
 enum {
 	MINOR, MAJOR, RETRY, OOM, SIGBUS_SENT, HWPOISON, SIGSEGV_SENT, FIXUP,
-	SIGNAL_SENT = 14,
+	SIGILL_SENT = 16, SIGTRAP_SENT, SIGFPE_SENT, SIGSYS_SENT, SIGKILL_SENT,
 	RESULTS,
+};
+
+static const int signals[RESULTS] = {
+	[SIGBUS_SENT]	= SIGBUS,
+	[SIGSEGV_SENT]	= SIGSEGV,
+	[SIGILL_SENT]	= SIGILL,
+	[SIGTRAP_SENT]	= SIGTRAP,
+	[SIGFPE_SENT]	= SIGFPE,
 };
 
 struct task {
@@ -71,13 +80,16 @@ static void check_entry(struct task *task, const struct raw_record *record)
 
 static void check_exit(struct task *task, const struct raw_record *record)
 {
+	const struct thread *thread = &storm_threads[task - tasks];
+	int signal = signals[record->result % RESULTS];
 	const struct raw_record *entry;
 
+	if (signal ? record->code != thread->codes[record->vector % VECTORS][signal] : record->code)
+		complain("not the code of the signal", record);
 	task->exits[record->vector % VECTORS]++;
 	if (record->vector == VECTOR_PF)
 		task->results[record->result % RESULTS]++;
-	else if (record->vector != VECTOR_NMI && record->user_mode &&
-		 record->result != SIGNAL_SENT)
+	else if (record->vector != VECTOR_NMI && record->user_mode && !signal)
 		complain("no signal", record);
 	task->switches[0] += !!(record->flags & SLEPT);
 	task->switches[1] += !!(record->flags & PREEMPTED);

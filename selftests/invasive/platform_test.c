@@ -181,7 +181,7 @@ TEST_F(machine_check, not_recorded)
 
 	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(1, trace_count(&trace, "trap_entry", "vector=#UD *"));
-	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=#UD * result=SIGNAL"));
+	EXPECT_EQ(1, trace_count(&trace, "trap_exit", "vector=#UD * result=SIGILL"));
 	EXPECT_EQ(2, trace_count(&trace, "trap_*", "*"));
 }
 

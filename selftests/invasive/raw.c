@@ -37,23 +37,32 @@ struct common {
 	int pid;
 };
 
-/* An entry ends before the duration. */
-struct trap {
+struct trap_entry {
 	struct common common;
-	unsigned int vector;
+	uint16_t vector;
+	bool user_mode;
+	unsigned long error_code, ip, event_data;
+};
+
+struct trap_exit {
+	struct common common;
+	uint16_t vector;
 	bool user_mode;
 	uint8_t result;
 	uint16_t flags;
+	uint8_t code;
 	unsigned long error_code, ip, event_data;
 	uint64_t duration;
 };
 
+/* An entry ends before the result. */
 struct page_fault {
 	struct common common;
 	unsigned long address, error_code, ip;
 	bool user_mode;
 	uint8_t result;
 	uint16_t flags;
+	uint8_t code;
 	uint64_t duration;
 };
 
@@ -65,7 +74,8 @@ struct print {
 
 union event {
 	struct common common;
-	struct trap trap;
+	struct trap_entry trap_entry;
+	struct trap_exit trap_exit;
 	struct page_fault page_fault;
 	struct print print;
 };
@@ -146,7 +156,18 @@ static bool next_page(struct raw *raw, struct buffer *buffer)
 	return true;
 }
 
-static struct raw_record of_trap(const struct trap *trap)
+static struct raw_record of_trap_entry(const struct trap_entry *trap)
+{
+	return (struct raw_record) {
+		.vector		= trap->vector,
+		.error_code	= trap->error_code,
+		.ip		= trap->ip,
+		.user_mode	= trap->user_mode,
+		.event_data	= trap->event_data,
+	};
+}
+
+static struct raw_record of_trap_exit(const struct trap_exit *trap)
 {
 	return (struct raw_record) {
 		.vector		= trap->vector,
@@ -155,6 +176,7 @@ static struct raw_record of_trap(const struct trap *trap)
 		.user_mode	= trap->user_mode,
 		.event_data	= trap->event_data,
 		.result		= trap->result,
+		.code		= trap->code,
 		.flags		= trap->flags,
 		.duration	= trap->duration,
 	};
@@ -169,6 +191,7 @@ static struct raw_record of_page_fault(const struct page_fault *fault)
 		.ip		= fault->ip,
 		.user_mode	= fault->user_mode,
 		.result		= fault->result,
+		.code		= fault->code,
 		.flags		= fault->flags,
 		.duration	= fault->duration,
 	};
@@ -189,8 +212,9 @@ static bool decode(const struct raw *raw, const void *data, size_t length,
 		*record = (struct raw_record) { .kind = RAW_MARK };
 		memcpy(record->mark, event.print.text, sizeof(record->mark));
 	} else {
-		*record = n == TRAP_ENTRY || n == TRAP_EXIT ?
-			  of_trap(&event.trap) : of_page_fault(&event.page_fault);
+		*record = n == TRAP_ENTRY ? of_trap_entry(&event.trap_entry) :
+			  n == TRAP_EXIT ? of_trap_exit(&event.trap_exit) :
+			  of_page_fault(&event.page_fault);
 		record->kind = n == TRAP_ENTRY || n == PAGE_FAULT_ENTRY ? RAW_ENTRY : RAW_EXIT;
 	}
 	record->pid = event.common.pid;

@@ -30,6 +30,7 @@ struct raw_record {
 	bool user_mode;
 	unsigned long event_data;
 	unsigned int result;
+	unsigned int code;
 	unsigned int flags;
 	unsigned long long duration;
 	char mark[16];		/* the mark's beginning */

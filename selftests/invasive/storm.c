@@ -66,8 +66,10 @@ static void on_exception(int signal, siginfo_t *info, void *context)
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	const char *resume = resume_of(regs[REG_IP]);
 
-	if (regs[REG_TRAPNO] < VECTORS)
+	if (regs[REG_TRAPNO] < VECTORS) {
 		count(&self_thread->raised[regs[REG_TRAPNO]]);
+		self_thread->codes[regs[REG_TRAPNO]][signal] = info->si_code;
+	}
 	if (resume)
 		regs[REG_IP] = (unsigned long)resume;
 	if (regs[REG_IP] == (greg_t)(unsigned long)raise_db3_ip)

@@ -12,6 +12,7 @@
 
 #define THREADS		8
 #define VECTORS		33
+#define SIGNALS		32
 #define TIMEOUT		1800		/* seconds, for a million */
 
 struct thread {
@@ -23,6 +24,7 @@ struct thread {
 	long left;			/* exceptions to raise, about */
 	/* What it knows of: signals of exceptions by vector, and what causes none */
 	unsigned long raised[VECTORS];
+	unsigned char codes[VECTORS][SIGNALS];	/* their si_code, always the same */
 	unsigned long fixups;
 	long minflt, majflt, switches[2];
 };

@@ -242,7 +242,7 @@ VARIANT(hugetlb, map_hugetlb, write_all, "WRITE|USER", "MINOR", 0,
 	.absent = "no four free huge pages");
 VARIANT(userfault_protected, map_protected, raise_write, "PROT|WRITE|USER", "WAITED", WAITED,
 	.absent = "no userfaultfd with write protection");
-VARIANT(poisoned, map_poisoned, read_byte, "USER", "HWPOISON", 0,
+VARIANT(poisoned, map_poisoned, read_byte, "USER", "SIGBUS", 0,
 	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no CONFIG_MEMORY_FAILURE, or no unpoison-pfn");
 

@@ -41,7 +41,7 @@ static const struct operation {
 	{ OTHER "events/traps/trap_entry/trigger",
 	  "enable_event:traps:page_fault_exit", "!enable_event:traps:page_fault_exit" },
 	{ OTHER "events/traps/page_fault_exit/filter", "result == 6", "0" },
-	{ OTHER "events/traps/trap_exit/filter", "result == 14 && flags == 0", "0" },
+	{ OTHER "events/traps/trap_exit/filter", "result == 17 && flags == 0", "0" },
 	{ OTHER "snapshot", "1", "0" },
 	{ OTHER "current_tracer", "function", "nop" },
 	{ OTHER "current_tracer", "function_graph", "nop" },

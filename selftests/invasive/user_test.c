@@ -55,7 +55,7 @@ TEST_F(user, ptrace_step)
 	turn_on(_metadata, "traps/trap_exit");
 	let_work(_metadata, &child, &trace);
 	EXPECT_EQ(STEPS, trace_count(&trace, "trap_exit",
-				     "vector=#DB mode=user error_code=0x0 ip=0x* event_data=0x4000 result=SIGNAL"));
+				     "vector=#DB mode=user error_code=0x0 ip=0x* event_data=0x4000 result=SIGTRAP"));
 	EXPECT_EQ(STEPS, trace.count);
 	for (int i = 0; i < trace.count; i++) {
 		ASSERT_EQ(1, sscanf(strstr(trace.records[i].text, " ip="), " ip=%lx", &ip));
@@ -97,7 +97,7 @@ static void load_summary(struct report *report, int round)
 
 	report->error = !is_tcg();
 	report->failed = signal(SIGPROF, jump) == SIG_ERR;
-	if (report->failed || sigsetjmp(go_on, 1))
+	if (report->error || report->failed || sigsetjmp(go_on, 1))
 		return;
 	asm volatile("fnstenv %0" : "=m" (env));
 	env[1] |= 0x80;
@@ -146,7 +146,7 @@ TEST_F(user, bad_return)
 	int count;
 
 	record(_metadata, &child, return_badly, &trace);
-	count = trace_count(&trace, "trap_exit", "vector=#GP mode=user error_code=0x3ff4 * result=SIGNAL");
+	count = trace_count(&trace, "trap_exit", "vector=#GP mode=user error_code=0x3ff4 * result=SIGSEGV");
 	EXPECT_LT(0, count);
 	EXPECT_EQ(eretu ? count : 0,
 		  trace_count(&trace, "trap_exit", "vector=#GP mode=kernel error_code=0x3ff4 * result=FIXUP"));
@@ -176,12 +176,13 @@ FIXTURE_VARIANT_ADD(vm86, emulated) {
 };
 /* CLI, and the SIGTRAP of its single step */
 FIXTURE_VARIANT_ADD(vm86, emulated_step) {
-	.code = "\xfa", .flags = TF, .vector = "#GP", .count = 1, .ip = VM86_IP, .result = "SIGNAL",
+	.code = "\xfa", .flags = TF, .vector = "#GP", .count = 1, .ip = VM86_IP,
+	.result = "SIGTRAP",
 };
 /* NOP */
 FIXTURE_VARIANT_ADD(vm86, step) {
 	.code = "\x90", .flags = TF, .vector = "#DB", .count = 1, .ip = VM86_IP + 1,
-	.event_data = 0x4000, .result = "SIGNAL",
+	.event_data = 0x4000, .result = "SIGTRAP",
 };
 /* INT3 ends the virtual machine of vm86(). */
 FIXTURE_VARIANT_ADD(vm86, forwarded) {

@@ -111,6 +111,44 @@ static inline void check_off(struct __test_metadata *_metadata, struct child *ch
 	ASSERT_EQ(0, trace_prepare(child->pid));
 }
 
+static inline bool has_vma_locks(void)
+{
+	return kernel_bits() == 64 && file_has_word("/proc/sys/kernel/version", "SMP");
+}
+
+/* What the exits say of signals is what the child's handler saw, in this order. */
+static inline void expect_signals(struct __test_metadata *_metadata, const struct child *child,
+				  const struct trace *trace)
+{
+	const struct report *report = child->report;
+	int count = report->raised_count, n = 0;
+
+	ASSERT_GE(ARRAY_SIZE(report->raised), count);
+	for (int i = 0; i < trace->count; i++) {
+		const struct trace_record *exit = &trace->records[i];
+		const struct raised *raised = &report->raised[n];
+		const char *signal = strstr(exit->text, " result=SIG");
+
+		if (!exit->code)
+			continue;
+		if (!signal) {
+			EXPECT_STREQ("0", exit->code);
+			continue;
+		}
+		/* What a process sent has none. */
+		while (n < count && raised->code <= 0)
+			raised = &report->raised[++n];
+		ASSERT_LT(n, count) {
+			TH_LOG("no signal, but%s %s", signal, exit->code);
+		}
+		EXPECT_STREQ(signal_name(raised->signal), signal + strlen(" result="));
+		EXPECT_STREQ(code_name(raised->signal, raised->code) ?: "?", exit->code);
+		n++;
+	}
+	for (; n < count; n++)
+		EXPECT_GE(0, report->raised[n].code);
+}
+
 /* Are durations those that the child measures? Otherwise the clocks differ. */
 static inline bool clock_is_ours(void)
 {

@@ -144,11 +144,11 @@ VARIANT(kernel_file, map_uncached, access_name, KERNEL_READ, "MAJOR", MMAP_LOCK 
 	.kernel = true, .absent = "no ext4 file system on a loop device can be made");
 VARIANT(userfault_missing, map_missing, raise_write, USER_WRITE, "WAITED", WAITED,
 	.absent = "no userfaultfd");
-VARIANT(userfault_interrupted, map_interrupted, raise_write, USER_WRITE, "RETRY", SLEPT,
+VARIANT(userfault_interrupted, map_interrupted, raise_write, USER_WRITE, "INTERRUPTED", SLEPT,
 	.again = "WAITED", .signal = SIGTRAP, .absent = "no userfaultfd");
 VARIANT(userfault_migrated, map_migrating, raise_write, USER_WRITE, "WAITED", WAITED | MIGRATED,
 	.absent = "no userfaultfd, or one CPU only");
-VARIANT(read_poisoned, map_poisoned, raise_read, USER_READ, "HWPOISON", 0, .ip = raise_read_ip,
+VARIANT(read_poisoned, map_poisoned, raise_read, USER_READ, "SIGBUS", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGBUS, .code = BUS_MCEERR_AR,
 	.absent = "no UFFDIO_POISON");
 VARIANT(read_guarded, map_guarded, raise_read, USER_READ, "SIGSEGV", 0, .ip = raise_read_ip,

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -199,7 +198,7 @@ TEST_F(mm_fault, recorded)
 		 variant->fault_flags);
 	expect_exit(_metadata, &self->child, &trace, text, variant->result, variant->flags);
 	if (variant->again)
-		expect_exit(_metadata, &self->child, &trace, text, variant->again, RETRIED);
+		expect_exit(_metadata, &self->child, &trace, text, variant->again, 0);
 }
 
 /* The same address in the memory of two processes */

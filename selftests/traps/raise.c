@@ -22,6 +22,32 @@ unsigned short raise_cs;
 
 static struct report *report;
 
+/* Without prefix, as in asm-generic/siginfo.h; any may be KERNEL. */
+static const struct {
+	const char *name, *codes[15];
+} signals[] = {
+	[SIGILL]  = { "SIGILL", { NULL, "ILLOPC", "ILLOPN", [4] = "ILLTRP", [8] = "BADSTK" } },
+	[SIGTRAP] = { "SIGTRAP", { NULL, "BRKPT", "TRACE", [4] = "HWBKPT" } },
+	[SIGBUS]  = { "SIGBUS", { NULL, "ADRALN", "ADRERR", "OBJERR", "MCEERR_AR" } },
+	[SIGFPE]  = { "SIGFPE", { NULL, "INTDIV", [3] = "FLTDIV", "FLTOVF", "FLTUND", "FLTRES",
+				  "FLTINV", [14] = "FLTUNK" } },
+	[SIGSEGV] = { "SIGSEGV", { NULL, "MAPERR", "ACCERR", [4] = "PKUERR", [9] = "MTESERR",
+				   "CPERR" } },
+};
+
+const char *signal_name(int signal)
+{
+	return signal < (int)ARRAY_SIZE(signals) ? signals[signal].name : NULL;
+}
+
+const char *code_name(int signal, int code)
+{
+	if (code == SI_KERNEL)
+		return "KERNEL";
+	return signal_name(signal) && code < (int)ARRAY_SIZE(signals[0].codes) ?
+	       signals[signal].codes[code] : NULL;
+}
+
 /* Notes what was raised, and lets the program go on. */
 static void on_signal(int signal, siginfo_t *info, void *data)
 {
@@ -40,7 +66,6 @@ static void on_signal(int signal, siginfo_t *info, void *data)
 
 static void catch_signals(void)
 {
-	static const int signals[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
 	static char memory[1 << 16];
 	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
 	struct sigaction action = {
@@ -49,8 +74,9 @@ static void catch_signals(void)
 	};
 
 	sigaltstack(&stack, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &action, NULL);
+	for (int signal = 1; signal < (int)ARRAY_SIZE(signals); signal++)
+		if (signals[signal].name)
+			sigaction(signal, &action, NULL);
 }
 
 static unsigned long long now(void)

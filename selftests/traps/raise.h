@@ -52,6 +52,10 @@ struct child {
 int child_start(struct child *child, work_t work);
 int child_go(struct child *child);
 
+/* What the events call a signal, and its si_code */
+const char *signal_name(int signal);
+const char *code_name(int signal, int code);
+
 /* fork(); the child is killed when this thread ends. */
 pid_t fork_bound(void);
 

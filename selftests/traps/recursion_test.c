@@ -55,8 +55,9 @@ static void expect_recorded(struct __test_metadata *_metadata,
 	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_entry", "vector=%s mode=user *",
 					   BREAKPOINT_NAME));
 	EXPECT_EQ(BREAKPOINTS, trace_count(trace, "trap_exit",
-					   "vector=%s mode=user * result=SIGNAL",
+					   "vector=%s mode=user * result=SIGTRAP",
 					   BREAKPOINT_NAME));
+	expect_signals(_metadata, child, trace);
 	EXPECT_TRUE(trace_balanced(trace));
 }
 
@@ -119,7 +120,7 @@ TEST_F(recording, profiled)
 	time_t deadline = time(NULL) + DEADLINE;
 	struct trace trace;
 	uint64_t cycles;
-	int walks = 0;
+	int walks;
 
 	if (fd < 0)
 		SKIP(return, "perf has no cycles to sample");

@@ -17,7 +17,7 @@
 
 char trace_instance[64];
 const char * const trace_flags[] = {
-	"SLEPT", "PREEMPTED", "MIGRATED", "MMAP_LOCK", "RETRIED",
+	"SLEPT", "PREEMPTED", "MIGRATED", "MMAP_LOCK", "RETRIED", "VMA_LOCK_FAILED",
 };
 
 int file_write(const char *path, const char *value)
@@ -259,7 +259,7 @@ static unsigned int parse_flags(char *text)
 }
 
 /*
- * Finds event and text in "comm-pid [cpu] flags time: event: text", and takes flags
+ * Finds event and text in "comm-pid [cpu] flags time: event: text", and takes code, flags
  * and duration off the end of the text.
  */
 static bool parse_line(char *line, struct trace_record *record)
@@ -269,7 +269,7 @@ static bool parse_line(char *line, struct trace_record *record)
 		"mm_fault", "page_fault_user", "page_fault_kernel", "signal_generate",
 		"signal_deliver", "tracing_mark_write",
 	};
-	char mark[32], *text, *end, *irqs = strstr(line, "] "), flags[64];
+	char mark[32], *text, *end, *code, *irqs = strstr(line, "] "), flags[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		snprintf(mark, sizeof(mark), ": %s: ", events[i]);
@@ -286,6 +286,11 @@ static bool parse_line(char *line, struct trace_record *record)
 				return false;
 			record->flags = parse_flags(flags);
 			*end = '\0';
+			code = strstr(record->text, " code=");
+			if (code) {
+				record->code = code + strlen(" code=");
+				*code = '\0';
+			}
 		}
 		return true;
 	}
@@ -412,5 +417,6 @@ void trace_print(const struct trace *trace, int max)
 	const struct trace_record *record = trace->records;
 
 	for (; max-- && record < trace->records + trace->count; record++)
-		fprintf(stderr, "#   %s: %s %#x\n", record->event, record->text, record->flags);
+		fprintf(stderr, "#   %s: %s %s %#x\n", record->event, record->text,
+			record->code ?: "", record->flags);
 }

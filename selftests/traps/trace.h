@@ -23,12 +23,14 @@
 #define MIGRATED	0x04
 #define MMAP_LOCK	0x08
 #define RETRIED		0x10
-extern const char * const trace_flags[5];
+#define VMA_LOCK_FAILED	0x20
+extern const char * const trace_flags[6];
 
-/* An event; its text up to the flags. */
+/* An event; its text up to the code or the flags. */
 struct trace_record {
 	const char *event;
 	const char *text;
+	const char *code;		/* or NULL */
 	bool irqs_on;
 	unsigned int flags;
 	unsigned long long duration;

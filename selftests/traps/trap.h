@@ -80,7 +80,7 @@ FIXTURE_VARIANT(trap) {
 	/* The rest by name */
 	unsigned long error_code;
 	const char *error_shown;	/* a pattern, if not that */
-	const char *result;		/* if not SIGNAL */
+	const char *result;		/* if not the signal */
 	const char *event_data;		/* a pattern, if not 0 */
 	const char *ip[3];		/* one for each time it is raised */
 	const char *shown;		/* how that is shown, a pattern, if not as a number */
@@ -178,11 +178,12 @@ TEST_F(trap, recorded)
 			TH_LOG("%s", text);
 		}
 		expect_exit(_metadata, &self->child, &trace, text,
-			    variant->result ?: "SIGNAL", 0);
+			    variant->result ?: signal_name(variant->signal), 0);
 		/* Nothing else is recorded of it; its access is not taken for a page fault. */
 		EXPECT_EQ(2, trace_count(&trace, "[tp]*", "* ip=%s *", ip));
 	}
 	EXPECT_EQ(variant->signal ? before + times : 0, report->raised_count);
+	expect_signals(_metadata, &self->child, &trace);
 	EXPECT_EQ(report->raised_count, trace_count(&trace, "signal_generate", "*"));
 	if (variant->step)
 		EXPECT_EQ(hits, trace_count(&trace, "trap_exit", "vector=%s * result=CONSUMED",

@@ -28,19 +28,21 @@ static const struct field {
 	{ "*_e*",		"unsigned long error_code",	0 },
 	{ "*_e*",		"unsigned long ip",		0 },
 	{ "*t",			"u8 result",			1 },
+	{ "*_exit",		"u8 code",			1 },
 	{ "*t",			"u16 flags",			2 },
 	{ "*t",			"u64 duration",			8 },
 	{ "*_fault*",		"unsigned long address",	0 },
 	{ "mm_fault",		"unsigned int fault_flags",	4 },
 	{ "mm_fault",		"unsigned int mm_id",		4 },
 	{ "mm_fault",		"bool curr",			1 },
-	{ "trap_*",		"unsigned int vector",		4 },
+	{ "trap_*",		"u16 vector",			2 },
 	{ "trap_*",		"unsigned long event_data",	0 },
 };
 
 static const char * const results[] = {
 	"MINOR", "MAJOR", "RETRY", "OOM", "SIGBUS", "HWPOISON", "SIGSEGV", "FIXUP",
-	"SPURIOUS", "KERNEL", "CONSUMED", "EMULATED", "HANDLED", "OOPS", "SIGNAL",
+	"SPURIOUS", "KERNEL", "CONSUMED", "EMULATED", "HANDLED", "OOPS", "INTERRUPTED", "WARN",
+	"SIGILL", "SIGTRAP", "SIGFPE", "SIGSYS", "SIGKILL",
 };
 
 static void expect_field(struct __test_metadata *_metadata, const char *format,
@@ -72,6 +74,22 @@ static void expect_name(struct __test_metadata *_metadata, const char *format,
 	}
 }
 
+/* Those of the signal that is a result, which are told apart by both */
+static void expect_codes(struct __test_metadata *_metadata, const char *format, size_t result)
+{
+	char number[32];
+	int signal = SIGSYS;
+
+	while (signal && strcmp(signal_name(signal) ?: "", results[result]))
+		signal--;
+	for (int code = 1; code < 16; code++) {
+		if (!code_name(signal, code))
+			continue;
+		snprintf(number, sizeof(number), "(%zu << 8 | (%d))", result, code);
+		expect_name(_metadata, format, number, code_name(signal, code));
+	}
+}
+
 static void expect_format(struct __test_metadata *_metadata, const char *event)
 {
 	char file[64], number[16], *format;
@@ -87,6 +105,8 @@ static void expect_format(struct __test_metadata *_metadata, const char *event)
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		snprintf(number, sizeof(number), "%zu", i);
 		expect_name(_metadata, format, number, results[i]);
+		if (!fnmatch("*_exit", event, 0))
+			expect_codes(_metadata, format, i);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(trace_flags); i++) {
 		snprintf(number, sizeof(number), "0x%02x", 1 << i);
@@ -178,8 +198,9 @@ TEST_F(events, all)
 	EXPECT_LE(MINOR_FAULTS, report->minflt);
 	EXPECT_EQ(report->minflt, trace_count(&trace, "page_fault_exit", "* result=MINOR"));
 	EXPECT_EQ(SEGV_FAULTS, trace_count(&trace, "page_fault_exit", "* result=SIGSEGV"));
-	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "vector=%s * result=SIGNAL",
+	EXPECT_EQ(BREAKPOINTS, trace_count(&trace, "trap_exit", "vector=%s * result=SIGTRAP",
 					   BREAKPOINT_NAME));
+	expect_signals(_metadata, &self->child, &trace);
 	EXPECT_TRUE(trace_balanced(&trace));
 	EXPECT_LE(count_flag(&trace, SLEPT), report->nvcsw);
 	EXPECT_LE(count_flag(&trace, PREEMPTED), report->nivcsw);
@@ -230,6 +251,8 @@ TEST_F(events, histogram)
 		 self->child.pid);
 	if (access(TRACEFS "events/traps/page_fault_exit/hist", F_OK))
 		SKIP(return, "no hist triggers");
+	turn_on(_metadata, "traps/page_fault_exit");
+	ASSERT_EQ(0, trace_write("events/traps/page_fault_exit/trigger", trigger));
 	let_work(_metadata, &self->child, &trace);
 
 	text = trace_read("events/traps/page_fault_exit/hist");

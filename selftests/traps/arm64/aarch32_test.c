@@ -30,15 +30,15 @@ FIXTURE_VARIANT(aarch32) {
 	int signal;
 	const char *events;
 	const char *raised;		/* what the events say, patterns */
-	const char *result;
+	const char *result;		/* if not the signal */
 	const char *function;		/* emulates it if the kernel has it */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(aarch32, name) { __VA_ARGS__ }
 #define TRAP(name, esr)	"trap_*", \
-	"vector=" name " mode=user error_code=" esr " ip=0x10054 event_data=0x0", "SIGNAL"
+	"vector=" name " mode=user error_code=" esr " ip=0x10054 event_data=0x0"
 #define FAULT(address, error_code, ip) "page_fault_*", \
-	"address=" address " error_code=" error_code " ip=" ip " mode=user", "SIGSEGV"
+	"address=" address " error_code=" error_code " ip=" ip " mode=user"
 
 /* Returns its file, or -1. */
 static int make_program(const uint32_t *code, size_t size)
@@ -149,12 +149,15 @@ VARIANT(pf_fetch, { MOV_R0(0x10), 0xe12fff10 }, SIGSEGV,
 /* mov r0, #0x10000; orr r0, #2; ldm r0, {r1, r2}, which the kernel carries out */
 VARIANT(pf_align, { 0xe3a00801, 0xe3800002, 0xe8900006, MOV_R0(0), EXIT }, 0,
 	"page_fault_*", "address=0x10002 error_code=DABT_LOW|ALIGN ip=0x1005c mode=user",
-	"EMULATED", .function = "do_compat_alignment_fixup");
+	.result = "EMULATED", .function = "do_compat_alignment_fixup");
 
 TEST_F(aarch32, recorded)
 {
-	int marker = trace_open("trace_marker", O_WRONLY), status;
+	const char *result = variant->result ?: signal_name(variant->signal);
+	int marker = trace_open("trace_marker", O_WRONLY), status, code;
+	const struct trace_record *sent, *exit;
 	struct trace trace;
+	char text[160];
 
 	turn_on(_metadata, "traps");
 	turn_on(_metadata, "signal");
@@ -168,14 +171,18 @@ TEST_F(aarch32, recorded)
 		SKIP(return, "the CPU carries it out");
 	EXPECT_EQ(variant->signal, status & 0x7f);
 	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s", variant->raised));
-	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s result=%s", variant->raised,
-				 variant->result)) {
-		TH_LOG("%s", variant->raised);
+	snprintf(text, sizeof(text), "%s result=%s", variant->raised, result);
+	EXPECT_EQ(1, trace_count(&trace, variant->events, "%s", text)) {
+		TH_LOG("%s", text);
 	}
 	EXPECT_EQ(variant->events[0] == 't' ? 2 : 0, trace_count(&trace, "trap_*", "*"));
 	EXPECT_EQ(!!variant->signal, trace_count(&trace, "signal_generate", "*"));
+	exit = trace_find(&trace, variant->events, text);
+	sent = trace_find(&trace, "signal_generate", "*");
+	if (exit && sent && sscanf(sent->text, "sig=%*d errno=%*d code=%d", &code) == 1)
+		EXPECT_STREQ(code_name(variant->signal, code) ?: "?", exit->code);
 	EXPECT_TRUE(trace_balanced(&trace));
-	TH_LOG("result %s", variant->result);
+	TH_LOG("result %s", result);
 }
 
 TEST_HARNESS_MAIN

@@ -41,7 +41,7 @@ VARIANT(protection_key, map_with_key, raise_read, "PROT|USER|PK", "SIGSEGV", 0,
 VARIANT(vsyscall_called, find_vsyscall, call_time, "*USER|INSTR", "EMULATED", 0,
 	.absent = NO_VSYSCALL);
 /* Where it is to return to cannot be read. */
-VARIANT(vsyscall_stackless, find_vsyscall, raise_call_stackless, "*USER|INSTR", "SIGNAL", 0,
+VARIANT(vsyscall_stackless, find_vsyscall, raise_call_stackless, "*USER|INSTR", "SIGSEGV", 0,
 	.resume = raise_call_stackless_resume, .signal = SIGSEGV,
 	.absent = NO_VSYSCALL);
 #endif
