@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -153,5 +154,79 @@ VARIANT(read_poisoned, map_poisoned, raise_read, USER_READ, "SIGBUS", 0, .ip = r
 	.absent = "no UFFDIO_POISON");
 VARIANT(read_guarded, map_guarded, raise_read, USER_READ, "SIGSEGV", 0, .ip = raise_read_ip,
 	.resume = raise_read_resume, .signal = SIGSEGV, .absent = "no MADV_GUARD_INSTALL");
+
+/* --- A test of page faults while the address space changes */
+
+#define CONTENDED	2000
+
+static char *denied;
+static bool done;
+
+/* A VMA that is split and merged again */
+static void *protect_neighbour(void *unused)
+{
+	char *middle = denied + 2 * PAGE;
+
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+		mprotect(middle, PAGE, PROT_READ);
+		mprotect(middle, PAGE, PROT_NONE);
+	}
+	return NULL;
+}
+
+static void read_contended(struct report *report, int round)
+{
+	pthread_t thread;
+
+	if (!round)
+		denied = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	done = false;
+	report->failed = denied == MAP_FAILED ||
+			 pthread_create(&thread, NULL, protect_neighbour, NULL);
+	if (report->failed)
+		return;
+	raise_resume = raise_read_resume;
+	for (int i = 0; i < CONTENDED; i++)
+		raise_read(denied);
+	__atomic_store_n(&done, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
+FIXTURE(contended) {
+	struct child child;
+};
+
+FIXTURE_SETUP(contended)
+{
+	set_up(_metadata);
+	if (_metadata->exit_code)
+		return;
+	start(_metadata, &self->child, read_contended);
+}
+
+FIXTURE_TEARDOWN_PARENT(contended)
+{
+	tear_down(_metadata);
+}
+
+/* All are of a page that is mapped, whatever lock they took, as the handler saw. */
+TEST_F(contended, codes)
+{
+	int denials = 0, failed = 0;
+	struct trace trace;
+
+	turn_on(_metadata, "traps/page_fault_exit");
+	let_work(_metadata, &self->child, &trace);
+	expect_signals(_metadata, &self->child, &trace);
+	EXPECT_EQ(CONTENDED, self->child.report->raised_count);
+	for (int i = 0; i < trace.count; i++) {
+		if (strcmp("ACCERR", trace.records[i].code))
+			continue;
+		denials++;
+		failed += !!(trace.records[i].flags & VMA_LOCK_FAILED);
+	}
+	EXPECT_EQ(CONTENDED, denials);
+	TH_LOG("the VMA's lock did not do in %d of %d", failed, denials);
+}
 
 TEST_HARNESS_MAIN

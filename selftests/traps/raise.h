@@ -22,7 +22,7 @@ struct raised {
 /* What the child tells, in memory shared with it. */
 struct report {
 	int raised_count;
-	struct raised raised[8];	/* the first ones */
+	struct raised raised[2000];	/* the first ones */
 	unsigned long long time;	/* nanoseconds that the work took */
 	unsigned long address;		/* what was accessed */
 	long step;			/* to that of the next round */
