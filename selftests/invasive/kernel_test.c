@@ -387,6 +387,34 @@ TEST_F(nmi_in_pf, recorded)
 	expect_inside(_metadata, &trace, pf, "vector=NMI mode=kernel *");
 }
 
+SIMPLE_FIXTURE(pf_in_nmi, set_up_module)
+
+FIXTURE_VARIANT(pf_in_nmi) {
+	const char *at;
+};
+
+FIXTURE_VARIANT_ADD(pf_in_nmi, handler) { "handle_mm_fault" };
+FIXTURE_VARIANT_ADD(pf_in_nmi, recording) { "trace_event_raw_event_page_fault_exit" };
+
+/* Also if only that event is on, and also if the NMI interrupts its recording. */
+TEST_F(pf_in_nmi, recorded)
+{
+	struct child child;
+	struct trace trace;
+	int inside;
+
+	start(_metadata, &child, touch_page);
+	ASSERT_EQ(0, module_write("pf_in_nmi_at", variant->at));
+	turn_on(_metadata, "traps/page_fault_exit");
+	let_work(_metadata, &child, &trace);
+	inside = trace_count(&trace, "page_fault_exit",
+			     "address=0x1000 error_code=0 * mode=kernel result=FIXUP");
+	EXPECT_LE(1, inside);
+	EXPECT_EQ(trace.count, 2 * inside);
+	EXPECT_EQ(1, trace_count(&trace, "page_fault_exit", "address=0x%lx * result=MINOR",
+				 child.report->address));
+}
+
 /* With a stack frame that is not present */
 static void touch_framed(struct report *report, int round)
 {

@@ -6,8 +6,9 @@
  * before the write returns; ENODEV if the CPU did not raise it. "nmi CPU" sends
  * an NMI and waits for it, "nmi_in_nmi" one to this CPU, whose handler sends another one
  * and raises #DE. traps_raiser/nmi_at takes the name of a function: whenever
- * the writing program calls it, it is interrupted by an NMI. traps_raiser/delay_at is the
- * same with a delay of DELAY_MS.
+ * the writing program calls it, it is interrupted by an NMI; of pf_in_nmi_at, by one whose
+ * handler reads the second page, where no program has memory; of delay_at, it is delayed
+ * by DELAY_MS.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -36,9 +37,12 @@
 
 static atomic_t nmi_count;
 static bool nmi_again;			/* inside of the next one */
+static bool nmi_reads;
 
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
+	char byte;
+
 	if (atomic_dec_if_positive(&nmi_count) < 0)
 		return NMI_DONE;
 	if (nmi_again) {
@@ -46,6 +50,10 @@ static int on_nmi(unsigned int type, struct pt_regs *regs)
 		atomic_inc(&nmi_count);
 		__apic_send_IPI_mask(cpumask_of(smp_processor_id()), NMI_VECTOR);
 		raise_de(0);
+	}
+	if (nmi_reads) {
+		nmi_reads = false;
+		copy_from_user_nofault(&byte, (void __user *)PAGE_SIZE, 1);
 	}
 	return NMI_HANDLED;
 }
@@ -278,6 +286,12 @@ static int on_probe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+static int on_probe_to_read(struct kprobe *probe, struct pt_regs *regs)
+{
+	nmi_reads = !strcmp(current->comm, probe_comm);
+	return on_probe(probe, regs);
+}
+
 #define DELAY_MS	300
 
 static int delay(struct kprobe *probe, struct pt_regs *regs)
@@ -335,6 +349,7 @@ static int __init raiser_init(void)
 	dir = debugfs_create_dir("traps_raiser", NULL);
 	debugfs_create_file("raise", 0200, dir, NULL, &raise_fops);
 	debugfs_create_file("nmi_at", 0200, dir, on_probe, &at_fops);
+	debugfs_create_file("pf_in_nmi_at", 0200, dir, on_probe_to_read, &at_fops);
 	debugfs_create_file("delay_at", 0200, dir, delay, &at_fops);
 	return 0;
 }
