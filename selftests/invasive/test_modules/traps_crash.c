@@ -2,12 +2,14 @@
 /*
  * Dies as a kernel does that has a crash kernel: the other CPUs are stopped by NMIs, of which
  * this CPU gets one, too. With how=recording it dies of a double fault, because the recording
- * of the next page fault uses up the stack.
+ * of the next exception uses up the stack; it says so if anything is recorded after that.
  */
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/panic.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -28,12 +30,19 @@ static noinline void use_up_stack(const char *outer)
 
 static void callback(void *unused)
 {
-	use_up_stack("x");
+	static atomic_t dying = ATOMIC_INIT(-1);
+	int cpu = raw_smp_processor_id(), before = atomic_cmpxchg(&dying, -1, cpu);
+
+	if (before == -1)
+		use_up_stack("x");
+	if (before == cpu)
+		pr_emerg("traps_crash: recorded again\n");
 }
 
 static void register_callback(struct tracepoint *tracepoint, void *ret)
 {
-	if (!strcmp(tracepoint->name, "page_fault_entry"))
+	if (!strcmp(tracepoint->name, "page_fault_entry") ||
+	    !strcmp(tracepoint->name, "trap_entry"))
 		*(int *)ret = tracepoint_probe_register(tracepoint, callback, NULL);
 }
 
