@@ -135,12 +135,12 @@ static void return_badly(struct report *report, int round)
 }
 
 /*
- * With FRED, the kernel's ERETU faults first. With context tracking, as TRAPS_CONTEXT_TRACKING
- * tells, RCU does not watch then.
+ * With FRED, the kernel's ERETU faults first. Where $TRAPS_RCU_BLIND says so, RCU does not
+ * watch then.
  */
 TEST_F(user, bad_return)
 {
-	bool eretu = file_has_word("/proc/cpuinfo", "fred") && !getenv("TRAPS_CONTEXT_TRACKING");
+	bool eretu = file_has_word("/proc/cpuinfo", "fred") && !getenv("TRAPS_RCU_BLIND");
 	struct child child;
 	struct trace trace;
 	int count;
