@@ -283,8 +283,8 @@ module_init(coco_init);
 
 static void __exit coco_exit(void)
 {
-	on_each_cpu(give_back, NULL, 1);
 	config->ghcbs_initialized = false;
+	on_each_cpu(give_back, NULL, 1);
 	if (inner == INNER_IN_RECORDING)
 		tracepoint_probe_unregister(trap_entry, on_trap_entry, NULL);
 	tracepoint_synchronize_unregister();
