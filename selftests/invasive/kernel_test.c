@@ -252,8 +252,9 @@ static void create_pipe(struct report *report, int round)
 static void record_probed(struct __test_metadata *_metadata, struct child *child,
 			  const char *function, work_t work, struct trace *trace)
 {
-	if (kprobe_add_in(function))
-		SKIP(return, "no kprobe on %s", function);
+	if (access(TRACEFS "kprobe_events", F_OK))
+		SKIP(return, "no kprobe events");
+	ASSERT_EQ(0, kprobe_add_in(function));
 	start(_metadata, child, work);
 	ASSERT_EQ(0, kprobes_turn(true));
 	turn_on(_metadata, "traps");
@@ -502,9 +503,11 @@ TEST_F(arguments, result)
 {
 	struct child child;
 	char filter[32], *text;
+	int error = kprobe_add("trace_event_raw_event_page_fault_exit", "result=$arg6:u32");
 
-	if (kprobe_add("trace_event_raw_event_page_fault_exit", "result=$arg6:u32"))
-		SKIP(return, "no kprobe on the tracer");
+	if (error == -EINVAL)
+		SKIP(return, "no kprobe on the tracer: is KPROBE_EVENTS_ON_NOTRACE on?");
+	ASSERT_EQ(0, error);
 	start(_metadata, &child, read_absent);
 	snprintf(filter, sizeof(filter), "common_pid == %d", child.pid);
 	ASSERT_EQ(0, kprobes_filter(filter));
