@@ -3,13 +3,13 @@
 # usage: awk [-v check=NAME] -f complaints.awk CONSOLE
 
 # What the kernel does about the #NM and, with ibt=warn, the #CP that the tests raise in it.
-check ~ /^kselftest/ && / (exc_device_not_available|raise_cp_ip)[+]|Missing ENDBR/ { next }
+check ~ /^kselftest/ && / ((traced_)?exc_device_not_available|raise_cp_ip)[+]|Missing ENDBR/ { next }
 
 # Of the kernel that is to die there.
 check ~ /^flight/ && !rebooted { rebooted = /Rebooting in/; next }
 
 # A data race counts if one of the two functions that it names is of the queue.
-/BUG: KCSAN/ && !/(record|event|trace)_(trap|page_fault|mm_fault)|trap_(record|begin|end|entry|exit|events|flags|watch|may_record|duration)|page_fault_(events|entry|exit)|mm_fault_result/ { next }
+/BUG: KCSAN/ && !/(record|event|trace)_(trap|page_fault|mm_fault)|traced_|trap_(record|entry|exit|events|flags|watch|may_record|duration)|page_fault_(events|entry|exit)|mm_fault_result/ { next }
 
 # What the test is about.
 check ~ /^kselftest-x86_64-qemu-oops/ && /BUG: kernel NULL pointer dereference|Oops: Oops: 0002|lkdtm_WARNING[+]|Oops: invalid opcode/ { next }
