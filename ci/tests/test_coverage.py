@@ -132,7 +132,7 @@ class Page(unittest.TestCase):
                                      "| vector | | program | kernel |", "| --- | --- | --- | --- |",
                                      "| 0 | #DE | no | no |", "| 1 | #DB | passed | no |"])
         self.assertEqual(lines[28:32], ["", "Ended with MAJOR.", "", "- MINOR: no"])
-        self.assertEqual(len(lines), 45)
+        self.assertEqual(len(lines), 51)
 
     def test_stand_in(self):
         log = "# machine: Q; Linux 7.3 x86_64\n"
