@@ -92,6 +92,7 @@ TEST_F(nmi, recorded)
 	entries = trace_count(&trace, "trap_entry", "%s", text);
 	EXPECT_EQ(entries, trace_count(&trace, "trap_exit", "%s result=HANDLED", text));
 	EXPECT_LE(variant->user ? 1 : NMIS, entries);
+	TH_LOG("result HANDLED");
 	EXPECT_EQ(trace_count(&trace, "trap_*", "vector=NMI *"), trace_count(&trace, "trap_*", "*"));
 	/* They interrupt no recording, and leave no guard behind. */
 	if (!variant->user)
