@@ -7,7 +7,7 @@ here=$root/ci/bench
 files() {
 	to=$1
 	shift
-	for f; do [ -e "$f" ] || die "no $f: run ci/setup"; done
+	for f; do [ -e "$f" ] || die "no $f: run ci/setup check"; done
 	{
 		printf '%s\n' "$@"
 		ldd "$@" 2>/dev/null | sed -n 's/^\t\(.* => \)\{0,1\}\(\/[^ ]*\) .*/\2/p'
@@ -112,10 +112,10 @@ versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
 	if [ "$2" = arm64 ]; then
 		compiler=${arm64_cc%% *} linker=ld.lld-19 qemu=qemu-system-aarch64
-		set -- "$1" guest.config arm64-guest.config
+		set -- "$1" demo.config 9p.config arm64-demo.config guest.config arm64-guest.config
 	else
 		compiler=gcc linker=ld qemu=qemu-system-x86_64
-		set -- "$1" btf.config guest.config x86_64-guest.config x86_64-size.config
+		set -- "$1" demo.config 9p.config x86_64-demo.config guest.config btf.config x86_64-guest.config x86_64-size.config
 	fi
 	$compiler --version | sed -n '1s/^/# /p'
 	$linker --version | sed -n '1s/^/# /p'
