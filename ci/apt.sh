@@ -78,8 +78,13 @@ get() {
 	updated=$apt
 	choose
 	file=$(file_of "$type")
-	[ -f "$file" ] || step "download $package $version" "$log" download "$@"
+	[ ! -f "$file" ] || return 0
+	size=$(own_apt apt-get "$@" --print-uris "$package=$version" | cut -d' ' -f3)
+	# shellcheck disable=SC2034 # of lib.sh
+	progress=downloaded
+	step "download $package $version" "$log" download "$@"
 }
+downloaded() { echo "$(du -sb "$work/download" | cut -f1) ${size:-0}"; }
 get_deb() { get deb download; }
 get_source() { get deb-src source --download-only --tar-only; }
 

@@ -7,7 +7,7 @@ build=$root/build
 v=${KERNEL:-7.3}
 logdir=$build/log
 [ "$v" = 7.3 ] || logdir=$logdir/$v
-work='' undo='' ticker='' failure=1
+work='' undo='' ticker='' progress='' failure=1
 
 # The script's path below the repository.
 self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
@@ -201,21 +201,38 @@ demo_trace() {
 		ARCH='' "$root/ci/demo/run" >>"$log" 2>&1 || die "no $demo: run make demo ($log)"
 }
 
-# The time and the last line of LOG, once a second, on the terminal.
+# clock NAME BEGIN LOG: once a second, on the terminal, the time and how far it is: by $progress, or
+# the last line of LOG. Elsewhere a line for each quarter.
 clock() {
+	quarter=0
 	while sleep 1 && kill -0 $$; do
-		printf '\r\033[K  %-40.40s %7s  %.26s\r' "$1" "$(elapsed "$2")" "$(tail -n 1 "$3" | tr -d '\r')"
+		percent=0 far=''
+		# shellcheck disable=SC2046 # two numbers
+		[ -z "$progress" ] || part "$2" $($progress)
+		if [ -t 1 ]; then
+			printf '\r\033[K  %-40.40s %7s  %.26s\r' "$1" "$(elapsed "$2")" "${far:-$(tail -n 1 "$3" | tr -d '\r')}"
+		elif [ $((percent / 25)) -gt $quarter ]; then
+			quarter=$((percent / 25))
+			printf '  %-40s %7s  %s\n' "$1" "$(elapsed "$2")" "$far"
+		fi
 	done 2>/dev/null
+}
+# part BEGIN DONE ALL: $percent, and in $far also how long the rest takes if it goes on like this
+part() {
+	[ "$2" -gt 0 ] && [ "$2" -lt "$3" ] || return 0
+	percent=$((100 * $2 / $3))
+	far="$percent%, about $((($(date +%s) - $1) * ($3 - $2) / $2 / 60 + 1)) min more"
 }
 
 # step NAME LOG CMD...: run CMD with its output in LOG and say how long it took.
-# CMD is in the foreground, where an interrupt reaches it.
+# CMD is in the foreground, where an interrupt reaches it. $progress, if it is not empty, is a
+# function that prints what is done and what is all of this step.
 step() {
 	name=$1 log=$2
 	shift 2
 	begin=$(date +%s)
 	: >"$log" || die "cannot write $log"
-	if [ -t 1 ]; then
+	if [ -t 1 ] || [ -n "$progress" ]; then
 		clock "$name" "$begin" "$log" &
 		ticker=$!
 	fi
@@ -223,14 +240,15 @@ step() {
 	(
 		set -e
 		"$@"
-	) </dev/null >"$log" 2>&1
+	) </dev/null >>"$log" 2>&1
 	status=$?
 	set -e
+	progress=''
 	if [ -n "$ticker" ]; then
 		kill "$ticker" 2>/dev/null || :
 		wait "$ticker" 2>/dev/null || :
 		ticker=''
-		printf '\r\033[K'
+		[ ! -t 1 ] || printf '\r\033[K'
 	fi
 	[ $status -eq 0 ] || die "$name failed: $(reason "$log") (${log#"$root"/})"
 	printf '  %-40s %7s\n' "$name" "$(elapsed "$begin")"
