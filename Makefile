@@ -30,6 +30,7 @@ help:
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the guest kernel'
+	@echo '  make setup               install what the tools need to be built; setup-PURPOSE: ci/setup'
 	@echo '  make bench               measure what the events cost, write it where it is quoted'
 	@echo '  make patches             regenerate the patches made of files in this repository'
 	@echo '  make coverage            regenerate Documentation/coverage.md from the logs of the checks'
@@ -40,17 +41,21 @@ help:
 	@echo
 	@echo 'Needs Debian 12 and, for missing packages, root. KERNEL=$(KERNEL), or 6.12: patches/.'
 
+.NOTPARALLEL:
 .PHONY: setup source kernel kernel-i386 kernel-arm64
-setup:
-	@ci/setup
-source: setup
+setup: setup-tools
+# A purpose of ci/setup.
+setup-%:
+	@ci/setup $*
+setup-gates: source
+source: setup-demo
 	@ci/kernel/fetch $(KERNEL)
 	@ci/kernel/patch $(KERNEL)
-kernel: source
+kernel: setup-check source
 	@ci/kernel/build $(KERNEL) x86_64-guest
-kernel-i386: source
+kernel-i386: setup-check source
 	@ci/kernel/build $(KERNEL) i386-guest
-kernel-arm64: setup-gates
+kernel-arm64: setup-check setup-arm64 source
 	@ci/kernel/build $(KERNEL) arm64-guest
 
 .PHONY: of-7.3
@@ -67,9 +72,9 @@ vm: $(guest-kernel)
 	@ci/vm/run -i
 
 .PHONY: deb deb-tools
-deb-tools: setup
+deb-tools: setup-tools setup-debhelper
 	@ci/deb-tools/build
-deb: source
+deb: setup-deb source
 	@ci/deb/build $(if $(CONFIG),-c "$(CONFIG)") $(if $(MODULES),-m "$(MODULES)") $(if $(DEBUG),-d) $(KERNEL)
 
 .PHONY: bench
@@ -85,7 +90,7 @@ checks:
 	@ci/run --list
 
 .PHONY: coverage mutants
-coverage: of-7.3 source
+coverage: of-7.3 setup-check source
 	@ci/coverage/report
 mutants: of-7.3 kernel
 	@ci/mutants/run
@@ -98,14 +103,12 @@ patches: source
 	@ci/kernel/regenerate
 	@ci/kernel/patch $(KERNEL)
 
-.PHONY: rebase lkml setup-gates
+.PHONY: rebase lkml
 rebase:
 	@[ -n "$(KERNEL_SOURCE)" ] || { echo 'rebase: onto what? make rebase KERNEL_SOURCE=/path/to/tree, .tar.xz or .deb' >&2; exit 1; }
 	@ci/kernel/rebase $(KERNEL) "$(KERNEL_SOURCE)"
 lkml: of-7.3 source
 	@ci/kernel/mails $(KERNEL) $(if $(DRY_RUN),--dry-run) $(SERIES)
-setup-gates: source
-	@ci/setup gates
 
 .PHONY: clean distclean
 # Downloads and unpacked sources stay.
