@@ -29,7 +29,7 @@ help:
 	@echo '  make deb-tools           Debian packages of the tools'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
-	@echo '  make kernel              only build the guest kernel'
+	@echo '  make kernel              only build the kernel of the checks, which demo and vm take, too'
 	@echo '  make setup               install what the tools need to be built; setup-PURPOSE: ci/setup'
 	@echo '  make bench               measure what the events cost, write it where it is quoted'
 	@echo '  make patches             regenerate the patches made of files in this repository'
@@ -62,14 +62,20 @@ kernel-arm64: setup-check setup-arm64 source
 of-7.3:
 	@[ $(KERNEL) = 7.3 ] || { echo 'the pages and the mails are about 7.3, not $(KERNEL)' >&2; exit 1; }
 
-.PHONY: demo vm
-# The kernel of the demo's guest: make demo ARCH=arm64
-guest-kernel := kernel$(if $(filter arm64,$(ARCH)),-arm64)
+.PHONY: demo vm kernel-demo
+# The kernel of the demo's guest: that of the checks where it is built, or else a small one.
+machine := $(if $(filter arm64,$(ARCH)),arm64,x86_64)
+guest := $(machine)-$(if $(wildcard build/$(KERNEL)/$(machine)-guest/vmlinux),guest,demo)
+large := kernel$(if $(filter arm64,$(ARCH)),-arm64)
+guest-kernel := $(if $(filter %-demo,$(guest)),kernel-demo,$(large))
+kernel-demo: $(if $(filter arm64,$(ARCH)),setup-arm64) source
+	@ci/kernel/build $(KERNEL) $(machine)-demo
 demo: export CMD := $(CMD)
 demo: $(guest-kernel)
-	@if [ -n "$$CMD" ]; then ci/demo/run sh -c "$$CMD"; else ci/demo/run; fi
+	@if [ -n "$$CMD" ]; then ci/demo/run -k $(guest) sh -c "$$CMD"; else ci/demo/run -k $(guest); fi
 vm: $(guest-kernel)
-	@ci/vm/run -i
+	@case $(guest) in *-demo) echo "The demo's small kernel: no function tracer, probes, BPF, modules, network, disks. 'make $(large)' builds one with them." ;; esac
+	@ci/vm/run -k $(guest) -i
 
 .PHONY: deb deb-tools
 deb-tools: setup-tools setup-debhelper
