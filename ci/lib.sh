@@ -24,6 +24,16 @@ usage() {
 	exit $failure
 }
 
+# own_files: those of the project, in $root, committed or not; a tarball has no more than these and build/
+own_files() (
+	cd "$root" || exit
+	if [ -e .git ]; then
+		git ls-files -co --exclude-standard
+	else
+		find . -path ./build -prune -o ! -type d ! -name '*~' ! -path '*/__pycache__/*' -printf '%P\n'
+	fi
+)
+
 # need COMMAND PACKAGE
 need() {
 	command -v "$1" >/dev/null || die "no $1: apt install $2"
