@@ -24,6 +24,9 @@ usage() {
 	exit $failure
 }
 
+# The project's version, which NEWS begins with
+traps_version() (read -r _ version _ <"$root/NEWS" && echo "$version")
+
 # own_files: those of the project, in $root, committed or not; a tarball has no more than these and build/
 own_files() (
 	cd "$root" || exit

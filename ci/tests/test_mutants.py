@@ -33,6 +33,7 @@ HARMLESS = ("a\tmm/c.c\tkselftest -c x86_64-nohz -f some_test x86_64-qemu\t"
 PATCH = "--- a/mm/c.c\n+++ b/mm/c.c\n@@ -1 +1 @@\n-bad\n+good\n"
 FILES = {
     ".gitignore": "build/\n",
+    "NEWS": "Traps 1\n",
     "build/7.3/linux/mm/c.c": "good\n",
     "ci/checks/kselftest": CHECK,
     "ci/checks/trapstat": CHECK,
