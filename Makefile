@@ -27,6 +27,7 @@ help:
 	@echo '  make gates               the checks that have to pass before the mails are sent'
 	@echo '  make deb                 Debian packages for a real machine: ci/deb/README.md'
 	@echo '  make deb-tools           Debian packages of the tools'
+	@echo '  make dist                a tarball of the last commit'
 	@echo
 	@echo '  make vm                  a shell in the patched guest'
 	@echo '  make kernel              only build the kernel of the checks, which demo and vm take, too'
@@ -77,7 +78,9 @@ vm: $(guest-kernel)
 	@case $(guest) in *-demo) echo "The demo's small kernel: no function tracer, probes, BPF, modules, network, disks. 'make $(large)' builds one with them." ;; esac
 	@ci/vm/run -k $(guest) -i
 
-.PHONY: deb deb-tools
+.PHONY: dist deb deb-tools
+dist:
+	@ci/dist
 deb-tools: setup-tools setup-debhelper
 	@ci/deb-tools/build
 deb: setup-deb source
