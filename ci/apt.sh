@@ -5,6 +5,8 @@
 # shellcheck shell=sh
 
 arch=all updated=''
+# the release of this machine
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 
 # What apt's sources say of the suite: the archive that has it, or else the one this system is
 # installed from; that of security updates is beside it. Before the first apt-get update
@@ -13,7 +15,7 @@ arch=all updated=''
 archive() {
 	site=$(for info in --release-info --no-release-info; do
 		apt-get indextargets $info 'Created-By: Packages' --format '$(SITE) $(RELEASE) $(CODENAME)'
-	done | awk -v suite="$suite" -v here="$(. /etc/os-release && echo "$VERSION_CODENAME")" '
+	done | awk -v suite="$suite" -v here="$codename" '
 		$2 == suite || $3 == suite { has = has ? has : $1 }
 		$2 == here || $3 == here { from = from ? from : $1 }
 		END {

@@ -24,13 +24,14 @@ need_mounts() {
 		die "cannot mount ($refused): run it on a machine, in a container with CAP_SYS_ADMIN, or in a chroot whose directory is bind-mounted on itself"
 }
 
-# minimal_debian DIR PACKAGES: $system, a copy of a minimal Debian 12, which is kept in DIR
+# minimal_debian DIR PACKAGES: $system, a copy of a minimal Debian of this machine's release, which is
+# kept in DIR
 minimal_debian() {
 	# shellcheck disable=SC2034 # of apt.sh
-	suite=bookworm
-	[ "$(cat "$1/.packages" 2>/dev/null)" = "$2" ] || {
-		step 'minimal Debian' "$log" debian "$work/root" minbase "$2" >&2
-		echo "$2" >"$work/root/.packages"
+	suite=$codename
+	[ "$(cat "$1/.packages" 2>/dev/null)" = "$suite $2" ] || {
+		step "minimal Debian: $suite" "$log" debian "$work/root" minbase "$2" >&2
+		echo "$suite $2" >"$work/root/.packages"
 		rm -rf "$1"
 		mkdir -p "${1%/*}"
 		mv "$work/root" "$1"
