@@ -143,8 +143,11 @@ static void discard(void)
 		path = part_of(cpu);
 		unlink(path);
 		free(path);
-		/* so trace-cmd calls those of the buffer that it does not record, in 3.1.6 */
-		path = print_string("(null).cpu%ld", cpu);
+		/* so trace-cmd calls those of the buffer that it does not record */
+		path = print_string("%s.cpu%ld", target, cpu);
+		unlink(path);
+		free(path);
+		path = print_string("(null).cpu%ld", cpu);	/* in 3.1.6 */
 		unlink(path);
 		free(path);
 	}
