@@ -107,6 +107,12 @@ command_line() {
 	echo "console=$console loglevel=5 panic=-1${deterministic:+ nokaslr norandmaps} $append"
 }
 
+# On a busy machine the kernel cannot measure it, and all its times are wrong.
+tsc_rate() {
+	[ ! -x "$build/vm/tsc" ] || [ "$guest" = arm64 ] ||
+		append="tsc=reliable tsc_early_khz=$("$build/vm/tsc") $append"
+}
+
 # emulate CMD...: an emulator, until it ends; $status says how
 emulate() {
 	exec 3<&0
@@ -117,7 +123,8 @@ emulate() {
 	vm=''
 }
 
-# qemu INITRAMFS [OPTION...]: the machine in QEMU, with more of QEMU's OPTIONs
+# qemu INITRAMFS [OPTION...]: the machine in QEMU, with more of QEMU's OPTIONs. Without an initramfs
+# it boots as its firmware finds.
 qemu() {
 	initrd=$1
 	shift
@@ -130,9 +137,7 @@ qemu() {
 		# One thread for all CPUs: with more, QEMU 7.2 now and then executes an int3
 		# that text patching has removed already, and the guest dies of it.
 		set -- -accel tcg,thread=single "$@"
-		# On a busy machine the kernel cannot measure it, and all its times are wrong.
-		[ ! -x "$build/vm/tsc" ] || [ "$guest" = arm64 ] ||
-			append="tsc=reliable tsc_early_khz=$("$build/vm/tsc") $append"
+		tsc_rate
 	fi
 	case $guest in
 	arm64)
@@ -142,10 +147,10 @@ qemu() {
 		;;
 	*) board=q35 ;;
 	esac
+	[ -z "$initrd" ] || set -- -kernel "$kernel" -initrd "$initrd" -append "$(command_line)" "$@"
 	# shellcheck disable=SC2086 # $extra is a list of arguments, $reset one or none
 	emulate $qemu -nodefaults -no-user-config -display none $reset \
 		-M $board -cpu "$cpu" -smp "$smp" -m "$mem" \
-		-kernel "$kernel" -initrd "$initrd" -append "$(command_line)" \
 		-chardev "file,id=log,path=$(value "$log")" -serial chardev:log "$@" $extra
 }
 
