@@ -2,13 +2,14 @@
 /*
  * format.c - the fields of the events, and the names in their print fmt
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "libtraps.h"
 
 enum field {
-	VECTOR, USER_MODE, ERROR_CODE, IP, ADDRESS, EVENT_DATA, RESULT, FLAGS, DURATION,
+	VECTOR, USER_MODE, ERROR_CODE, IP, ADDRESS, EVENT_DATA, RESULT, FLAGS, CODE, DURATION,
 	CURR, FIELDS
 };
 
@@ -23,6 +24,7 @@ static const char * const field_names[FIELDS] = {
 	[EVENT_DATA]	= "event_data",
 	[RESULT]	= "result",
 	[FLAGS]		= "flags",
+	[CODE]		= "code",
 	[DURATION]	= "duration",
 	[CURR]		= "curr",
 };
@@ -36,9 +38,9 @@ static const struct {
 	unsigned int	fields;
 } types[TRAPS_TYPES] = {
 	[TRAPS_TRAP_ENTRY]	 = { "trap_entry", TRAP },
-	[TRAPS_TRAP_EXIT]	 = { "trap_exit", TRAP | ENDED },
+	[TRAPS_TRAP_EXIT]	 = { "trap_exit", TRAP | ENDED | BIT(CODE) },
 	[TRAPS_PAGE_FAULT_ENTRY] = { "page_fault_entry", FAULT },
-	[TRAPS_PAGE_FAULT_EXIT]	 = { "page_fault_exit", FAULT | ENDED },
+	[TRAPS_PAGE_FAULT_EXIT]	 = { "page_fault_exit", FAULT | ENDED | BIT(CODE) },
 	[TRAPS_MM_FAULT]	 = { "mm_fault", BIT(ADDRESS) | BIT(CURR) | ENDED },
 };
 
@@ -57,11 +59,14 @@ struct traps_format {
 		struct tep_format_field	*field[FIELDS];
 		int			size;		/* where the last of them ends */
 	} type[TRAPS_TYPES];
-	struct names	vectors, results, flags, error_code;
+	struct names	vectors, results, codes, flags, error_code;
 };
 
+/* A field, or what ends with it: result << 8 | code */
 static bool prints(const struct tep_print_arg *arg, const char *field)
 {
+	while (arg->type == TEP_PRINT_OP)
+		arg = arg->op.right;
 	return arg->type == TEP_PRINT_FIELD && !strcmp(arg->field.name, field);
 }
 
@@ -149,6 +154,7 @@ struct traps_format *traps_format_new(struct tep_handle *tep, const char **missi
 	*missing = "memory";
 	if (copy_names(&format->vectors, format, VECTOR) &&
 	    copy_names(&format->results, format, RESULT) &&
+	    copy_names(&format->codes, format, CODE) &&
 	    copy_names(&format->flags, format, FLAGS) &&
 	    copy_names(&format->error_code, format, ERROR_CODE))
 		return format;
@@ -163,6 +169,7 @@ void traps_format_free(struct traps_format *format)
 		return;
 	free_names(&format->vectors);
 	free_names(&format->results);
+	free_names(&format->codes);
 	free_names(&format->flags);
 	free_names(&format->error_code);
 	free(format);
@@ -211,6 +218,7 @@ bool traps_read(const struct traps_format *format, struct tep_record *record,
 		.vector		= types[i].fields & BIT(VECTOR) ?
 				  trap_vector(number(type, VECTOR, record)) : TRAPS_VECTOR_PF,
 		.result		= number(type, RESULT, record),
+		.code		= number(type, CODE, record),
 		.flags		= number(type, FLAGS, record),
 		.user_mode	= number(type, USER_MODE, record),
 		.curr		= number(type, CURR, record),
@@ -260,6 +268,12 @@ bool traps_same_vectors(const struct traps_format *a, const struct traps_format 
 const char *traps_result_name(const struct traps_format *format, unsigned int result)
 {
 	return find_name(&format->results, result);
+}
+
+const char *traps_code_name(const struct traps_format *format, unsigned int result,
+			    unsigned int code)
+{
+	return code == SI_KERNEL ? "KERNEL" : find_name(&format->codes, TRAPS_OUTCOME(result, code));
 }
 
 static char *name_bits(const struct names *names, unsigned long long value)

@@ -48,6 +48,7 @@ struct traps_event {
 	uint64_t	ts;
 	unsigned int	vector;
 	unsigned int	result;
+	unsigned int	code;
 	unsigned int	flags;
 	bool		user_mode;
 	bool		curr;
@@ -58,6 +59,9 @@ struct traps_event {
 	uint64_t	duration;
 	void		*data;
 };
+
+/* How it ended: the result and, of a signal, its code */
+#define TRAPS_OUTCOME(result, code)	((result) << 8 | (code))
 
 /* The first one of a pair? */
 static inline bool traps_is_entry(const struct traps_event *event)
@@ -93,6 +97,8 @@ bool traps_same_vectors(const struct traps_format *a, const struct traps_format 
 /* NULL if the number has no name. A name is valid until traps_format_free(). */
 const char *traps_vector_name(const struct traps_format *format, unsigned int vector);
 const char *traps_result_name(const struct traps_format *format, unsigned int result);
+const char *traps_code_name(const struct traps_format *format, unsigned int result,
+			    unsigned int code);
 /*
  * A string such as SLEPT|0x80, in which a bit without a name is a number. The caller frees it.
  * Only the error code of a page fault has names.

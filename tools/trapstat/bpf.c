@@ -204,9 +204,10 @@ static uint64_t bucket_low(unsigned int bucket)
 	return shift < 2 ? bucket : (uint64_t)(bucket - (shift - 1) * SUBS) << (shift - 1);
 }
 
-static void add_slot(struct sample *sample, unsigned int key, const struct counter *old)
+static void add_slot(struct sample *sample, unsigned int kind, const struct counter *old)
 {
-	struct row row = { .vector = key / RESULTS, .result = key % RESULTS };
+	struct row row = { .vector = KIND_VECTOR(kind),
+			   .result = TRAPS_OUTCOME(KIND_RESULT(kind), KIND_CODE(kind)) };
 	struct outcome *outcome = NULL;
 	uint64_t sums[BUCKETS] = { }, on_cpu;
 	unsigned int cpu, i;
@@ -275,7 +276,7 @@ void bpf_read(struct sample *sample)
 			before[slot] = allocate(NULL, size);
 			memset(before[slot], 0, size);
 		}
-		add_slot(sample, skel->bss->key_of[slot], before[slot]);
+		add_slot(sample, skel->bss->kind_of[slot], before[slot]);
 		memcpy(before[slot], now, size);
 	}
 	bpf_drain(sample);	/* it may take long, and the counts are those of now */

@@ -25,8 +25,8 @@ const volatile __u64 vectors = ~0ULL;
 const volatile __u64 cpus[8192 / 64];
 const volatile __u32 watermark;
 
-__u8 slot_of[VECTORS * RESULTS];	/* 0: none yet */
-__u16 key_of[SLOTS];			/* vector * RESULTS + result */
+__u8 slot_of[KINDS];			/* 0: none yet */
+__u32 kind_of[SLOTS];
 __u32 nr_slots = 1;
 __u64 lost_tasks;			/* children that did not fit */
 __u64 no_slot;				/* exceptions that have found none */
@@ -87,8 +87,8 @@ static __always_inline __u32 bucket_of(__u64 d)
 	return shift * SUBS + d;
 }
 
-/* Two CPUs may give the same key a slot each: the sum of both is right. */
-static __always_inline __u32 new_slot(__u32 key)
+/* Two CPUs may give the same kind a slot each: the sum of both is right. */
+static __always_inline __u32 new_slot(__u32 kind)
 {
 	__u32 slot = nr_slots < SLOTS ? __sync_fetch_and_add(&nr_slots, 1) : SLOTS;
 
@@ -96,8 +96,8 @@ static __always_inline __u32 new_slot(__u32 key)
 		__sync_fetch_and_add(&no_slot, 1);
 		return 0;
 	}
-	key_of[slot] = key;
-	slot_of[key] = slot;
+	kind_of[slot] = kind;
+	slot_of[kind] = slot;
 	return slot;
 }
 
@@ -199,10 +199,10 @@ static __always_inline bool is_counted(void)
 }
 
 static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error_code,
-				 __u64 address, __u32 result, __u32 flags, __u64 duration)
+				 __u64 address, __u32 result, __u32 code, __u32 flags, __u64 duration)
 {
 	struct counter *counter;
-	__u32 key, slot, cpu, bucket, user;
+	__u32 kind, slot, cpu, bucket, user;
 
 	if (vector >= VECTORS || result >= RESULTS)
 		return 0;
@@ -215,10 +215,10 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 	}
 	if (of_tasks && !is_counted())
 		return 0;
-	key = vector * RESULTS + result;
-	slot = slot_of[key];
+	kind = KIND(vector, result, code);
+	slot = slot_of[kind];
 	if (!slot)
-		slot = new_slot(key);
+		slot = new_slot(kind);
 	counter = bpf_map_lookup_elem(&counters, &slot);
 	if (!counter)
 		return 0;
@@ -247,21 +247,21 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 SEC("raw_tp/trap_exit")
 int trap_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(ctx->args[2], ctx->args[0], ctx->args[1], 0, 0, ctx->args[5], ctx->args[6],
-		     ctx->args[7]);
+	return count(ctx->args[2], ctx->args[0], ctx->args[1], 0, 0, ctx->args[5],
+		     ctx->args[6], ctx->args[7], ctx->args[8]);
 }
 
 SEC("raw_tp/page_fault_exit")
 int page_fault_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	return count(PF, ctx->args[0], ctx->args[1], ctx->args[3], ctx->args[2], ctx->args[4],
-		     ctx->args[5], ctx->args[6]);
+		     ctx->args[5], ctx->args[6], ctx->args[7]);
 }
 
 SEC("raw_tp/mm_fault")
 int mm_fault(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(MM_FAULT, 0, 0, 0, ctx->args[1], ctx->args[3], ctx->args[4], ctx->args[5]);
+	return count(MM_FAULT, 0, 0, 0, ctx->args[1], ctx->args[3], 0, ctx->args[4], ctx->args[5]);
 }
 
 static __always_inline void count_task(__u64 task)

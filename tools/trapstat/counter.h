@@ -9,7 +9,15 @@
 #define MM_FAULT	64
 #define VECTORS		(MM_FAULT + 1)
 #define RESULTS		32
-#define FLAGS		5	/* TRAP_FLAG_*, from bit 0 on */
+/* A kind has a vector, a result and a code, of which bits 0 to 3, and 7 (SI_KERNEL), tell it */
+#define CODES		32
+#define KINDS		(VECTORS * RESULTS * CODES)
+#define KIND(vector, result, code) \
+	(((vector) * RESULTS + (result)) * CODES + ((code) & 15) + ((code) >> 3 & 16))
+#define KIND_VECTOR(kind)	((kind) / CODES / RESULTS)
+#define KIND_RESULT(kind)	((kind) / CODES % RESULTS)
+#define KIND_CODE(kind)		(((kind) & 15) | ((kind) & 16) << 3)
+#define FLAGS		6	/* TRAP_FLAG_*, from bit 0 on */
 #define TRAP_FLAGS_WAITED	3	/* TRAP_FLAG_SLEPT | TRAP_FLAG_PREEMPTED */
 
 /*
@@ -21,7 +29,7 @@
 #define BUCKETS		((37 - SUB_BITS + 1) * SUBS + 1)
 
 /*
- * The exceptions of one vector and result, on one CPU. The programs count in a bucket last, and
+ * The exceptions of one kind, on one CPU. The programs count in a bucket last, and
  * the kernel copies the buckets first: what is in a copy's buckets is in the rest of it, too.
  */
 struct counter {

@@ -62,7 +62,7 @@ static void write_slice(const struct slice *slice)
 	const struct traps_event *e = &slice->event;
 	bool ended = !traps_is_entry(e);
 	char *name = print_string("%s%s%s", vector_name(e->vector), ended ? " " : "",
-				  ended ? result_name(e->result) : "");
+				  ended ? outcome_name(TRAPS_OUTCOME(e->result, e->code)) : "");
 
 	perfetto_slice(&slice->track, slice->from, slice->to, name, e);
 	free(name);

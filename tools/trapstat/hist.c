@@ -2,7 +2,8 @@
 /*
  * hist.c - counts by the kernel's histograms, where BPF cannot
  *
- * The triggers are written as text, because tracefs_hist_alloc() cannot set a size.
+ * The triggers are written as text, because tracefs_hist_alloc() cannot set a size. They have at
+ * most three keys: so only page faults have the code of a signal.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define MIN_ENTRIES	128
 #define MAX_ENTRIES	131072
 
-enum key { NO_KEY, VECTOR, CPU, PID, RESULT, DURATION, PAGE, IP };
+enum key { NO_KEY, VECTOR, CPU, PID, RESULT, CODE, DURATION, PAGE, IP };
 
 static const struct {
 	const char	*trigger;
@@ -24,6 +25,7 @@ static const struct {
 	[CPU]		= { "common_cpu", "common_cpu" },
 	[PID]		= { "common_pid.execname", "common_pid" },
 	[RESULT]	= { "result", "result" },
+	[CODE]		= { "code", "code" },
 	[DURATION]	= { "duration.log2", "duration" },
 	[PAGE]		= { "address.buckets=4096", "address" },
 	[IP]		= { "ip", "ip" },
@@ -45,7 +47,7 @@ static struct hist {
 	{ .table = BY_CPU, .event = "page_fault_exit", .key = { CPU } },
 	{ .table = BY_CPU, .event = "mm_fault", .key = { CPU } },
 	{ .table = LATENCY, .event = "trap_exit", .key = { VECTOR, RESULT, DURATION } },
-	{ .table = LATENCY, .event = "page_fault_exit", .key = { RESULT, DURATION } },
+	{ .table = LATENCY, .event = "page_fault_exit", .key = { RESULT, CODE, DURATION } },
 	{ .table = LATENCY, .event = "mm_fault", .key = { RESULT, DURATION } },
 	{ .table = TASKS, .event = "trap_exit", .key = { PID, VECTOR } },
 	{ .table = TASKS, .event = "page_fault_exit", .key = { PID } },
@@ -184,7 +186,9 @@ static bool read_key(const char **text, enum key key, struct row *row)
 	} else if (key == CPU) {
 		row->cpu = value;
 	} else if (key == RESULT) {
-		row->result = value;
+		row->result = TRAPS_OUTCOME(value, 0);
+	} else if (key == CODE) {
+		row->result += value;
 	} else {
 		row->pid = value;
 	}

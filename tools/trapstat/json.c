@@ -86,6 +86,15 @@ static void add_number(struct json_object *to, const char *key, uint64_t number)
 	json_object_object_add(to, key, json_object_new_uint64(number));
 }
 
+static void add_outcome(struct json_object *to, unsigned int outcome)
+{
+	const char *code = code_name(outcome);
+
+	add_string(to, "result", result_name(outcome));
+	if (code)
+		add_string(to, "code", code);
+}
+
 static struct json_object *new_row(void)
 {
 	struct json_object *row = json_object_new_object();
@@ -138,7 +147,7 @@ static void add_latency(const struct sample *sample, unsigned int vector, unsign
 	size_t i;
 
 	if (result != ALL_RESULTS)
-		add_string(row, "result", result_name(result));
+		add_outcome(row, result);
 	add_number(row, "count", d->count);
 	add_number(row, "mean", d->sum / d->count);
 	add_number(row, "p50", d->p50);
@@ -170,7 +179,7 @@ static void add_outcomes(const struct sample *sample)
 
 	for (o = all->outcome; o < all->outcome + all->nr; o++) {
 		row = new_vector_row(o->vector);
-		add_string(row, "result", result_name(o->result));
+		add_outcome(row, o->result);
 		add_number(row, "count", o->count);
 		if (o->vector != VECTOR_NONE)
 			add_number(row, "user", o->user);
@@ -244,7 +253,7 @@ static void add_fault(const struct fault *fault)
 	add_number(row, "duration", fault->duration);
 	add_number(row, "tid", fault->row.pid);
 	add_string(row, "command", fault->row.comm);
-	add_string(row, "result", result_name(fault->result));
+	add_outcome(row, fault->result);
 	add_string(row, "flags", fault->flag_names);
 	add_string(row, "in", fault->kind);
 	add_string(row, "at", fault->at);

@@ -72,7 +72,13 @@ static void put_name(const char *name, unsigned int vector, const char *by, cons
 static void put_outcome(const char *name, const struct outcome *o, const char *by,
 			const char *value)
 {
+	const char *code = code_name(o->result);
+
 	put_name(name, o->vector, "result", result_name(o->result));
+	if (code) {
+		putc(',', out);
+		put_label("code", code);
+	}
 	if (by) {
 		putc(',', out);
 		put_label(by, value);
@@ -184,7 +190,7 @@ static void put_events(bool of_mm_fault)
 {
 	mm_faults = of_mm_fault;
 	subject = mm_faults ? "mm_fault" : "exception";
-	put_family("s", "counter", NULL, mm_faults ? ", by result." : ", by vector, result and mode of the CPU.");
+	put_family("s", "counter", NULL, mm_faults ? ", by result." : ", by vector, result, code of the signal and mode of the CPU.");
 	each_outcome(put_counts);
 	put_family("_duration_seconds", "histogram", "seconds", ": how long the kernel took to handle them.");
 	each_outcome(put_histogram);
@@ -263,10 +269,12 @@ void metrics_write(FILE *file, const struct sample *counts, bool as_openmetrics)
 void metrics_begin(struct sample *counts)
 {
 	unsigned int i;
+	const char *name;
 
 	for (i = 0; i < RESULTS && (!options.some_vectors || options.vectors[VECTOR_PF]); i++) {
-		if (!strcmp(result_name(i), "MINOR") || !strcmp(result_name(i), "MAJOR"))
-			sample_outcome(counts, VECTOR_PF, i);
+		name = result_name(TRAPS_OUTCOME(i, 0));
+		if (!strcmp(name, "MINOR") || !strcmp(name, "MAJOR"))
+			sample_outcome(counts, VECTOR_PF, TRAPS_OUTCOME(i, 0));
 	}
 }
 

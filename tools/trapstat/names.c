@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * names.c - names of vectors, error codes, results and flags
+ * names.c - names of vectors, error codes, results, codes and flags
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +54,33 @@ const char *vector_name(unsigned int vector)
 	return traps_vector_name(format, vector) ?: number;
 }
 
-const char *result_name(unsigned int result)
+const char *result_name(unsigned int outcome)
 {
 	static char number[24];
+	unsigned int result = outcome / TRAPS_OUTCOME(1, 0);
 
 	snprintf(number, sizeof(number), "result %u", result);
 	return traps_result_name(format, result) ?: number;
+}
+
+/* NULL without a signal */
+const char *code_name(unsigned int outcome)
+{
+	static char number[24];
+	unsigned int code = outcome % TRAPS_OUTCOME(1, 0);
+
+	snprintf(number, sizeof(number), "code %u", code);
+	return code ? traps_code_name(format, outcome / TRAPS_OUTCOME(1, 0), code) ?: number : NULL;
+}
+
+/* Both: SIGSEGV/MAPERR */
+const char *outcome_name(unsigned int outcome)
+{
+	static char text[48];
+	const char *code = code_name(outcome);
+
+	snprintf(text, sizeof(text), "%s%s%s", result_name(outcome), code ? "/" : "", code ?: "");
+	return text;
 }
 
 /* @list: names or numbers of -e */

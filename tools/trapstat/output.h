@@ -35,7 +35,7 @@ struct task_lines {
 struct fault {
 	uint64_t	duration;
 	uint64_t	address;
-	unsigned int	result;
+	unsigned int	result;		/* TRAPS_OUTCOME() */
 	unsigned int	flags;
 	struct row	row;		/* its task and ip */
 	bool		no_exception;

@@ -157,7 +157,9 @@ static void add_address(const char *name, uint64_t value)
 
 static void add_fields(const struct traps_event *e)
 {
-	struct row row = { .pid = e->pid, .value = e->ip, .kernel = !e->user_mode };
+	struct row row = { .pid = e->pid, .kernel = !e->user_mode,
+			   .value = e->ip,
+			   .result = TRAPS_OUTCOME(e->result, e->code) };
 	const char *kind;
 	char *page;
 
@@ -178,7 +180,9 @@ static void add_fields(const struct traps_event *e)
 		add_address("event_data", e->event_data);
 	}
 	if (!traps_is_entry(e)) {
-		add_text("result", result_name(e->result));
+		add_text("result", result_name(row.result));
+		if (e->code)
+			add_text("code", code_name(row.result));
 		add_made("flags", flags_name(e->flags));
 		add_number("duration_ns", e->duration);
 	}

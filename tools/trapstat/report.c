@@ -66,7 +66,8 @@ static void count(const struct traps_event *e)
 
 static void count_duration(const struct traps_event *e)
 {
-	struct row row = { .vector = vector_of(e), .result = e->result, .count = 1,
+	struct row row = { .vector = vector_of(e), .count = 1,
+			   .result = TRAPS_OUTCOME(e->result, e->code),
 			   .low = e->duration, .value = e->duration };
 	struct row task = { .vector = vector_of(e), .pid = e->pid, .sum = e->duration };
 
@@ -79,7 +80,8 @@ static void count_duration(const struct traps_event *e)
 
 static void add_outcome(const struct traps_event *e)
 {
-	struct outcome *outcome = sample_outcome(&sample, vector_of(e), e->result);
+	struct outcome *outcome = sample_outcome(&sample, vector_of(e),
+						 TRAPS_OUTCOME(e->result, e->code));
 	unsigned int i;
 
 	outcome->count++;

@@ -198,7 +198,7 @@ static void print_durations(const struct sample *sample, unsigned int vector,
 		return;
 	begin_line();
 	vector_cells(vector);
-	cell(result == ALL_RESULTS ? NULL : print_string("%s", result_name(result)));
+	cell(result == ALL_RESULTS ? NULL : print_string("%s", outcome_name(result)));
 	cell(count_text(sample, d->count));
 	cell(ns_text(d->sum / d->count));
 	cell(ns_text(d->p50));
@@ -299,7 +299,7 @@ static void print_outcomes(const struct sample *sample)
 	for (o = all->outcome; o < all->outcome + all->nr; o++) {
 		begin_line();
 		vector_cells(o->vector);
-		cell(print_string("%s", result_name(o->result)));
+		cell(print_string("%s", outcome_name(o->result)));
 		cell(o->vector == VECTOR_NONE ? NULL : count_text(sample, o->user));
 		cell(count_text(sample, o->count - o->user));
 		cell(ns_text(o->ran));
@@ -440,7 +440,7 @@ static void print_fault(const struct fault *fault)
 	cell(ns_text(fault->duration));
 	cell(print_string("%d", fault->row.pid));
 	cell(print_string("%s", fault->row.comm));
-	cell(print_string("%s", result_name(fault->result)));
+	cell(print_string("%s", outcome_name(fault->result)));
 	scols_line_refer_data(line, at, details_text(fault));
 }
 

@@ -80,7 +80,7 @@ void parse_options(int argc, char **argv, bool report);
 /* Fields that are not keys of a table are 0 in all of its rows. */
 struct row {
 	unsigned int	vector;
-	unsigned int	result;		/* LATENCY */
+	unsigned int	result;		/* TRAPS_OUTCOME(): LATENCY, or of one page fault */
 	unsigned int	cpu;		/* BY_CPU: column */
 	pid_t		pid;
 	bool		kernel;		/* FROM: raised in kernel mode */
@@ -97,10 +97,10 @@ struct rows {
 	size_t		size;
 };
 
-/* The exceptions of one vector and result */
+/* The exceptions of one vector, result and code */
 struct outcome {
 	unsigned int	vector;
-	unsigned int	result;
+	unsigned int	result;		/* TRAPS_OUTCOME() */
 	uint64_t	count;
 	uint64_t	user;		/* raised in user mode */
 	uint64_t	waited;		/* ns of those that slept or were preempted */
@@ -194,7 +194,9 @@ void names_load(struct traps_format *loaded);
 extern bool names_mixed;		/* were others loaded before, of another architecture? */
 const char *vector_name(unsigned int vector);
 void choose_vectors(char *list);
-const char *result_name(unsigned int result);
+const char *result_name(unsigned int outcome);
+const char *code_name(unsigned int outcome);
+const char *outcome_name(unsigned int outcome);
 char *error_code_name(unsigned int vector, uint64_t code);
 char *flags_name(unsigned int flags);
 

@@ -71,7 +71,8 @@ static void keep(const struct traps_event *e, const struct offcpu *lost)
 	fault = heap[full ? 0 : nr_faults - 1];
 	last[e->cpu % MAX_CPUS] = fault;
 	*fault = (struct fault){ .duration = e->duration, .address = e->address,
-				 .result = e->result, .flags = e->flags,
+				 .result = TRAPS_OUTCOME(e->result, e->code),
+				 .flags = e->flags,
 				 .no_exception = e->type == TRAPS_MM_FAULT,
 				 .remote = e->type == TRAPS_MM_FAULT && !e->curr,
 				 .ts = e->ts, .cpu = e->cpu,
@@ -189,6 +190,7 @@ void each_worst(void (*call)(const struct fault *fault))
 		fault = *heap[i];
 		page = fault.row;
 		page.value = fault.address;
+		page.result = fault.result;
 		page.kernel = false;
 		if (fault.remote) {
 			fault.kind = "remote";
