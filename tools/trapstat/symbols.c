@@ -764,9 +764,12 @@ char *name_of_page(const struct row *row, const char **kind)
 {
 	struct place place;
 	bool known = place_of(row, false, row->value >> 63, &place);
+	const char *code = code_name(row->result);
 
+	if (code && !strcmp(code, "MAPERR") && strcmp(place.kind, "kernel"))
+		place.kind = "unmapped";	/* what was there may still be known */
 	*kind = place.kind;
-	if (!strcmp(place.kind, "kernel"))
+	if (!strcmp(place.kind, "kernel") || !strcmp(place.kind, "unmapped"))
 		return print_string("0x%llx", (unsigned long long)row->value);
 	if (!known)
 		return print_string("0x%llx %s[%d]", (unsigned long long)row->value, row->comm,
