@@ -14,6 +14,7 @@ enum field {
 };
 
 #define BIT(field)	(1U << (field))
+#define DR_STEP		0x4000	/* of DR6, the event_data of #DB: after an instruction */
 
 static const char * const field_names[FIELDS] = {
 	[VECTOR]	= "vector",
@@ -274,6 +275,15 @@ const char *traps_code_name(const struct traps_format *format, unsigned int resu
 			    unsigned int code)
 {
 	return code == SI_KERNEL ? "KERNEL" : find_name(&format->codes, TRAPS_OUTCOME(result, code));
+}
+
+uint64_t traps_raised_at(const struct traps_format *format, unsigned int vector,
+			 uint64_t event_data, uint64_t ip)
+{
+	const char *name = traps_vector_name(format, vector) ?: "";
+
+	return ip - (!strcmp(name, "#BP") || !strcmp(name, "#OF") ||
+		     (!strcmp(name, "#DB") && event_data & DR_STEP));
 }
 
 static char *name_bits(const struct names *names, unsigned long long value)

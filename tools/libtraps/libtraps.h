@@ -107,6 +107,13 @@ char *traps_flags_name(const struct traps_format *format, unsigned int flags);
 char *traps_error_code_name(const struct traps_format *format, unsigned int vector,
 			    uint64_t error_code);
 
+/*
+ * An address in what raised the exception. @ip of a trap is behind it, where another function may
+ * begin. A #DB is a trap if it is a single step; the processor does not tell of other ones.
+ */
+uint64_t traps_raised_at(const struct traps_format *format, unsigned int vector,
+			 uint64_t event_data, uint64_t ip);
+
 /**
  * typedef traps_pair_t - is called when it is known how an exception ended
  * @entry: NULL if the recording begins after it, has only exits, or lost it: the exception began

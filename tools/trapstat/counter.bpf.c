@@ -12,7 +12,11 @@
 #include <bpf/bpf_helpers.h>
 #include "counter.h"
 
+#define DB		1
+#define BP		3
+#define OF		4
 #define PF		14
+#define DR_STEP		0x4000	/* of DR6: a single step */
 #define PF_USER		4	/* of the error code: raised in user mode */
 #define PAGE_MASK	(~4095ULL)
 #define CS		17	/* in struct pt_regs */
@@ -152,7 +156,13 @@ static __always_inline __u32 in_user_mode(__u32 vector, __u64 regs, __u64 ip, __
 	return registers_in_user_mode(regs);
 }
 
-static __always_inline void add_keys(__u32 vector, __u64 ip, __u32 user, __u64 address,
+/* See traps_raised_at(). @data: event_data, or the address of a page fault */
+static __always_inline __u64 raised_at(__u32 vector, __u64 data, __u64 ip)
+{
+	return ip - (vector == BP || vector == OF || (vector == DB && data & DR_STEP));
+}
+
+static __always_inline void add_keys(__u32 vector, __u64 ip, __u32 user, __u64 data,
 				     __u64 duration)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -180,13 +190,13 @@ static __always_inline void add_keys(__u32 vector, __u64 ip, __u32 user, __u64 a
 	key.pid = pid_tgid >> 32;
 	if (by_page && vector == PF) {
 		key.by = BY_PAGE;
-		key.value = address & PAGE_MASK;
+		key.value = data & PAGE_MASK;
 		add_key(table, &key, duration);
 	}
 	if (by_ip && vector != MM_FAULT) {
 		key.by = BY_IP;
 		key.user = user;
-		key.value = ip;
+		key.value = raised_at(vector, data, ip);
 		add_key(table, &key, duration);
 	}
 }
@@ -199,7 +209,7 @@ static __always_inline bool is_counted(void)
 }
 
 static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error_code,
-				 __u64 address, __u32 result, __u32 code, __u32 flags, __u64 duration)
+				 __u64 data, __u32 result, __u32 code, __u32 flags, __u64 duration)
 {
 	struct counter *counter;
 	__u32 kind, slot, cpu, bucket, user;
@@ -240,14 +250,14 @@ static __always_inline int count(__u32 vector, __u64 regs, __u64 ip, __u64 error
 	}
 	counter->bucket[bucket]++;
 	if (by_task || by_page || by_ip)
-		add_keys(vector, ip, user, address, duration);
+		add_keys(vector, ip, user, data, duration);
 	return 0;
 }
 
 SEC("raw_tp/trap_exit")
 int trap_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count(ctx->args[2], ctx->args[0], ctx->args[1], 0, 0, ctx->args[5],
+	return count(ctx->args[2], ctx->args[0], ctx->args[1], 0, ctx->args[4], ctx->args[5],
 		     ctx->args[6], ctx->args[7], ctx->args[8]);
 }
 

@@ -259,6 +259,8 @@ static void add(struct sample *sample, enum table table, struct row *row)
 		rows_add(&sample->rows[table], row);
 		return;
 	}
+	if (table == FROM)
+		row->value = raised_at(row->vector, 0, row->value);
 	comm = maps_comm(row->pid);
 	if (comm)
 		memcpy(row->comm, comm, COMM_LEN - 1);

@@ -83,6 +83,11 @@ const char *outcome_name(unsigned int outcome)
 	return text;
 }
 
+uint64_t raised_at(unsigned int vector, uint64_t event_data, uint64_t ip)
+{
+	return traps_raised_at(format, vector, event_data, ip);
+}
+
 /* @list: names or numbers of -e */
 void choose_vectors(char *list)
 {

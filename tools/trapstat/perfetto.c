@@ -158,7 +158,7 @@ static void add_address(const char *name, uint64_t value)
 static void add_fields(const struct traps_event *e)
 {
 	struct row row = { .pid = e->pid, .kernel = !e->user_mode,
-			   .value = e->ip,
+			   .value = raised_at(e->vector, e->event_data, e->ip),
 			   .result = TRAPS_OUTCOME(e->result, e->code) };
 	const char *kind;
 	char *page;

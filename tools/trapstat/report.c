@@ -51,7 +51,7 @@ static void count(const struct traps_event *e)
 		return;
 
 	row.kernel = !e->user_mode;
-	row.value = e->ip;
+	row.value = raised_at(e->vector, e->event_data, e->ip);
 	add(to, FROM, &row);
 	row.kernel = false;
 	if (e->user_mode && names_places()) {

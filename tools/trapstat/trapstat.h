@@ -197,6 +197,7 @@ void choose_vectors(char *list);
 const char *result_name(unsigned int outcome);
 const char *code_name(unsigned int outcome);
 const char *outcome_name(unsigned int outcome);
+uint64_t raised_at(unsigned int vector, uint64_t event_data, uint64_t ip);
 char *error_code_name(unsigned int vector, uint64_t code);
 char *flags_name(unsigned int flags);
 
