@@ -92,7 +92,13 @@ static const struct {
 	{ "#PF EMULATED",	0xc5e1a5 },
 	{ "#PF HANDLED",	0xff7043 },
 	{ "#PF OOPS",		0xff1744 },
-	{ "#PF SIGNAL",		0xffe082 },
+	{ "#PF INTERRUPTED",	0xffe082 },
+	{ "#PF WARN",		0xffab91 },
+	{ "#PF SIGILL",		0xe6ee9c },
+	{ "#PF SIGTRAP",	0x90caf9 },
+	{ "#PF SIGFPE",		0xffcc80 },
+	{ "#PF SIGSYS",		0xb2dfdb },
+	{ "#PF SIGKILL",	0xffccbc },
 };
 
 static const unsigned int unknown_color = 0x9e9e9e;
@@ -152,7 +158,7 @@ static void name_number(char *text, const char *what, find_name_t find, int arch
 	if (name)
 		snprintf(text, NAME_SIZE, "%s", name);
 	else
-		snprintf(text, NAME_SIZE, "%s %u", what, value);
+		snprintf(text, NAME_SIZE, "%s %u", what, value & 0xff);	/* of an outcome: the code */
 }
 
 static void name_vector(char *text, uint32_t kind)
@@ -160,14 +166,23 @@ static void name_vector(char *text, uint32_t kind)
 	name_number(text, "vector", traps_vector_name, kind_arch(kind), kind_vector(kind));
 }
 
+static const char *find_code(const struct traps_format *format, unsigned int outcome)
+{
+	return traps_code_name(format, outcome >> 8, outcome & 0xff);
+}
+
 const char *kind_name(uint32_t kind, char name[KIND_NAME_SIZE])
 {
-	char vector[NAME_SIZE], result[NAME_SIZE] = "";
+	char vector[NAME_SIZE], result[NAME_SIZE] = "", code[NAME_SIZE] = "";
+	unsigned int outcome = kind_outcome(kind);
 
 	name_vector(vector, kind);
-	if (kind_result(kind) != RESULT_NONE)
-		name_number(result, "result", traps_result_name, ANY_ARCH, kind_result(kind));
-	snprintf(name, KIND_NAME_SIZE, "%s%s%s", vector, *result ? " " : "", result);
+	if (outcome != OUTCOME_NONE)
+		name_number(result, "result", traps_result_name, ANY_ARCH, outcome >> 8);
+	if (outcome != OUTCOME_NONE && outcome & 0xff)
+		name_number(code, "code", find_code, ANY_ARCH, outcome);
+	snprintf(name, KIND_NAME_SIZE, "%s%s%s%s%s", vector, *result ? " " : "", result,
+		 *code ? "/" : "", code);
 	return name;
 }
 
@@ -177,7 +192,7 @@ unsigned int kind_color(uint32_t kind)
 	size_t i;
 
 	if (kind_vector(kind) == VECTOR_PF)
-		kind_name(kind, name);
+		*strchrnul(kind_name(kind, name), '/') = '\0';
 	else
 		name_vector(name, kind);
 	for (i = 0; i < sizeof(colors) / sizeof(*colors); i++) {

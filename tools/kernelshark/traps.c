@@ -180,7 +180,8 @@ static void add_exception(const struct traps_event *entry, const struct traps_ev
 	e->end = known->ts;
 	e->duration = exit ? (int64_t)exit->duration : -1;
 	e->pid = known->pid;
-	e->kind = make_kind(traps->arch, known->vector, exit ? exit->result : RESULT_NONE);
+	e->kind = make_kind(traps->arch, known->vector,
+			    exit ? TRAPS_OUTCOME(exit->result, exit->code) : OUTCOME_NONE);
 	e->flags = known->flags;
 	e->slow = false;
 }

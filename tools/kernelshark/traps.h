@@ -18,15 +18,15 @@ extern "C" {
 #endif
 
 /*
- * A kind is a vector, a result, and the number of the architecture that names the vector. It
- * decides the name and colour of an exception.
+ * A kind is a vector, a TRAPS_OUTCOME(), and the number of the architecture that names the vector.
+ * It decides the name and, but for the code, the colour of an exception.
  */
 #define VECTOR_PF	TRAPS_VECTOR_PF
-#define RESULT_NONE	0xffff	/* without exit */
+#define OUTCOME_NONE	0xffff	/* without exit */
 
-static inline uint32_t make_kind(uint8_t arch, uint8_t vector, uint16_t result)
+static inline uint32_t make_kind(uint8_t arch, uint8_t vector, uint16_t outcome)
 {
-	return (uint32_t)arch << 24 | vector << 16 | result;
+	return (uint32_t)arch << 24 | vector << 16 | outcome;
 }
 
 static inline uint8_t kind_arch(uint32_t kind)
@@ -39,12 +39,12 @@ static inline uint8_t kind_vector(uint32_t kind)
 	return kind >> 16;
 }
 
-static inline uint16_t kind_result(uint32_t kind)
+static inline uint16_t kind_outcome(uint32_t kind)
 {
 	return kind;
 }
 
-#define KIND_NAME_SIZE	32
+#define KIND_NAME_SIZE	48
 #define FLAGS_NAME_SIZE	288
 
 /* Use the names of a format until it is forgotten. Returns the number of its architecture. */
