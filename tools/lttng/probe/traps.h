@@ -73,6 +73,7 @@ LTTNG_TRACEPOINT_ENUM(traps_flags,
 		ctf_enum_value("MIGRATED",	TRAP_FLAG_MIGRATED)
 		ctf_enum_value("MMAP_LOCK",	TRAP_FLAG_MMAP_LOCK)
 		ctf_enum_value("RETRIED",	TRAP_FLAG_RETRIED)
+		ctf_enum_value("VMA_LOCK_FAILED", TRAP_FLAG_VMA_LOCK_FAILED)
 	)
 )
 #define traps_ctf_page_fault_error_code	\
@@ -94,7 +95,7 @@ LTTNG_TRACEPOINT_EVENT_MAP(trap_entry,
 	TP_ARGS(regs, ip, vector, error_code, event_data),
 
 	TP_FIELDS(
-		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_enum(traps_vector, u16, vector, vector)
 		ctf_integer(bool, user_mode, user_mode(regs))
 		ctf_integer_hex(unsigned long, error_code, error_code)
 		ctf_integer_hex(unsigned long, ip, ip)
@@ -108,15 +109,18 @@ LTTNG_TRACEPOINT_EVENT_MAP(trap_exit,
 
 	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned int vector,
 		 unsigned long error_code, unsigned long event_data,
-		 unsigned int result, unsigned int flags, u64 duration),
+		 unsigned int result, unsigned int code, unsigned int flags,
+		 u64 duration),
 
-	TP_ARGS(regs, ip, vector, error_code, event_data, result, flags, duration),
+	TP_ARGS(regs, ip, vector, error_code, event_data, result, code, flags,
+		duration),
 
 	TP_FIELDS(
-		ctf_enum(traps_vector, unsigned int, vector, vector)
+		ctf_enum(traps_vector, u16, vector, vector)
 		ctf_integer(bool, user_mode, user_mode(regs))
 		ctf_enum(traps_result, u8, result, result)
 		traps_ctf_flags
+		ctf_integer(u8, code, code)
 		ctf_integer_hex(unsigned long, error_code, error_code)
 		ctf_integer_hex(unsigned long, ip, ip)
 		ctf_integer_hex(unsigned long, event_data, event_data)
@@ -147,9 +151,9 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
 
 	TP_PROTO(struct pt_regs *regs, unsigned long ip, unsigned long address,
 		 unsigned long error_code, unsigned int result,
-		 unsigned int flags, u64 duration),
+		 unsigned int code, unsigned int flags, u64 duration),
 
-	TP_ARGS(regs, ip, address, error_code, result, flags, duration),
+	TP_ARGS(regs, ip, address, error_code, result, code, flags, duration),
 
 	TP_FIELDS(
 		ctf_integer_hex(unsigned long, address, address)
@@ -158,6 +162,7 @@ LTTNG_TRACEPOINT_EVENT_MAP(page_fault_exit,
 		ctf_integer(bool, user_mode, user_mode(regs))
 		ctf_enum(traps_result, u8, result, result)
 		traps_ctf_flags
+		ctf_integer(u8, code, code)
 		ctf_integer(u64, duration, duration)
 	)
 )
