@@ -9,7 +9,7 @@
 #include <string.h>
 #include "output.h"
 
-#define SCHEMA	2
+#define SCHEMA	3
 
 static struct json_object *rows;	/* of the table that is made */
 
