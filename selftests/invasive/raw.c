@@ -81,7 +81,7 @@ union event {
 };
 
 enum {
-	TRAP_ENTRY, TRAP_EXIT, PAGE_FAULT_ENTRY, PAGE_FAULT_EXIT, PRINT,
+	TRAP_ENTRY, TRAP_EXIT, PAGE_FAULT_ENTRY, PAGE_FAULT_EXIT, PRINT, RING,
 	EVENTS,
 };
 
@@ -112,6 +112,7 @@ struct raw *raw_open(void)
 	static const char * const names[EVENTS] = {
 		"traps/trap_entry", "traps/trap_exit",
 		"traps/page_fault_entry", "traps/page_fault_exit", "ftrace/print",
+		"traps_ring/ring",
 	};
 	struct raw *raw = calloc(1, sizeof(*raw));
 	char file[64];
@@ -211,6 +212,10 @@ static bool decode(const struct raw *raw, const void *data, size_t length,
 	if (n == PRINT) {
 		*record = (struct raw_record) { .kind = RAW_MARK };
 		memcpy(record->mark, event.print.text, sizeof(record->mark));
+	} else if (n == RING) {
+		*record = (struct raw_record) {
+			.kind = RAW_RING, .data = data, .length = length,
+		};
 	} else {
 		*record = n == TRAP_ENTRY ? of_trap_entry(&event.trap_entry) :
 			  n == TRAP_EXIT ? of_trap_exit(&event.trap_exit) :
@@ -270,7 +275,7 @@ static void advance(struct raw *raw, int cpu)
 }
 
 /**
- * raw_next - get the next record of the traps events or of trace_marker
+ * raw_next - get the next record of the traps events, of trace_marker, or of the module ring
  * @raw: from raw_open()
  * @record: filled in
  *

@@ -16,6 +16,7 @@ enum raw_kind {
 	RAW_ENTRY,
 	RAW_EXIT,
 	RAW_MARK,		/* written to trace_marker */
+	RAW_RING,		/* of test_modules/ring.c */
 };
 
 struct raw_record {
@@ -34,6 +35,8 @@ struct raw_record {
 	unsigned int flags;
 	unsigned long long duration;
 	char mark[16];		/* the mark's beginning */
+	const void *data;	/* of RAW_RING, until the next record */
+	size_t length;
 };
 
 struct raw;
