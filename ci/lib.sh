@@ -50,7 +50,7 @@ mkdir -p "$logdir" 2>/dev/null && [ -w "$logdir" ] || die "cannot write to $buil
 finish() {
 	trap '' INT TERM HUP
 	trap - EXIT
-	[ -z "$ticker" ] || kill "$ticker" 2>/dev/null || :
+	[ -z "$ticker" ] || kill -KILL "$ticker" 2>/dev/null || :
 	[ -z "$undo" ] || "$undo" || :
 	[ -z "$work" ] || rm -rf "$work"
 	exit "$1"
@@ -258,7 +258,7 @@ step() {
 	set -e
 	progress=''
 	if [ -n "$ticker" ]; then
-		kill "$ticker" 2>/dev/null || :
+		kill -KILL "$ticker" 2>/dev/null || :
 		wait "$ticker" 2>/dev/null || :
 		ticker=''
 		[ ! -t 1 ] || printf '\r\033[K'
