@@ -37,6 +37,9 @@ own_files() (
 	fi
 )
 
+# For who passes names of files in lists.
+one_word() { case $root in *[[:space:]]*) die "the path $root has a space: move the checkout" ;; esac }
+
 # need COMMAND PACKAGE
 need() {
 	command -v "$1" >/dev/null || die "no $1: apt install $2"
