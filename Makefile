@@ -65,6 +65,7 @@ of-7.3:
 
 .PHONY: demo vm kernel-demo
 # The kernel of the demo's guest: that of the checks where it is built, or else a small one.
+$(if $(filter-out arm64 x86_64,$(ARCH)),$(error ARCH=$(ARCH): it is arm64, or not given))
 machine := $(if $(filter arm64,$(ARCH)),arm64,x86_64)
 guest := $(machine)-$(if $(wildcard build/$(KERNEL)/$(machine)-guest/vmlinux),guest,demo)
 large := kernel$(if $(filter arm64,$(ARCH)),-arm64)
