@@ -119,7 +119,7 @@ elapsed() {
 
 # The line of a log that says best what went wrong.
 reason() {
-	[ "$(df --output=avail "$1" | tail -n 1)" -gt 100 ] || { echo 'no space left on the device' && return; }
+	[ "$(df --output=avail "$1" | tail -n 1)" -gt 10240 ] || { echo 'no space left on the device' && return; }
 	grep -a -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
 }
 
