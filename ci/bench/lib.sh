@@ -42,6 +42,7 @@ kernel_of() {
 	config=x86_64-guest
 	case $1 in
 	*-Os) config=x86_64-size ;;
+	*-dist) config=x86_64-distribution ;;
 	*-arm64) config=arm64-guest ;;
 	esac
 	case $1 in
@@ -106,7 +107,7 @@ boot() {
 		>"$work/results" || die "$kernel: $(tail -n 1 "$work/results")"
 }
 
-# versions VERSION SETS: what the results of the vanilla kernel depend on: equal lines, equal results.
+# versions VERSION SETS [CONFIG]: what the results of the vanilla kernel depend on: equal lines, equal results.
 # Needs the guest of the SETS, which are exact.
 versions() {
 	sed 's/^/# /' "$build/$1/linux/.source"
@@ -115,7 +116,7 @@ versions() {
 		set -- "$1" demo.config 9p.config arm64-demo.config guest.config arm64-guest.config
 	else
 		compiler=gcc linker=ld qemu=qemu-system-x86_64
-		set -- "$1" demo.config 9p.config x86_64-demo.config guest.config btf.config x86_64-guest.config x86_64-size.config
+		set -- "$1" demo.config 9p.config x86_64-demo.config guest.config btf.config x86_64-guest.config "${3:-x86_64-size}.config"
 	fi
 	$compiler --version | sed -n '1s/^/# /p'
 	$linker --version | sed -n '1s/^/# /p'
@@ -132,7 +133,7 @@ sum() { sha256sum | cut -c1-16; }
 exact='off traps kprobes kinds peers'
 exact_results() {
 	case $1 in
-	*-Os) sets='off traps' ;;
+	*-Os | *-dist) sets='off traps' ;;
 	*-arm64) sets=arm64 ;;
 	alone) sets='off traps kprobes' ;;
 	patched) sets='off traps kprobes kinds' ;;
