@@ -119,7 +119,9 @@ elapsed() {
 
 # The line of a log that says best what went wrong.
 reason() {
-	[ "$(df --output=avail "$1" | tail -n 1)" -gt 10240 ] || { echo 'no space left on the device' && return; }
+	left=$(df --output=avail "$1" | tail -n 1)
+	[ "$left" -gt 100 ] || { echo 'no space left on the device' && return; }
+	[ "$left" -gt 10240 ] || printf '%d KiB left on the device, ' "$left"
 	grep -a -m 1 -iE 'no space left|(^|[^-])\berror:|^E: ' "$1" || tail -n 1 "$1"
 }
 
